@@ -23,7 +23,8 @@ std::string_view after_last(std::string_view text, char separator) {
   return at == std::string_view::npos ? text : text.substr(at + 1);
 }
 
-// "file:line function"; a path may hold blanks and colons, a function's name none.
+// "file:line function"; a path may hold blanks and colons, a function's name none. The hook adds
+// the file to the name of a function that waits for a lock: "wait(lock=/data/lock)".
 Frame parse(std::string_view text) {
   Frame frame;
   const std::size_t blank = text.rfind(' ');
@@ -52,7 +53,7 @@ bool is_library(const Frame& frame) {
 
 // A wrapper of a library's own function says nothing: the function does.
 bool is_wrapper(const Frame& frame) {
-  constexpr std::array<std::string_view, 4> kNames{"wrapper", "__call__", "inner",
+  constexpr std::array<std::string_view, 5> kNames{"wrapper", "__call__", "__enter__", "inner",
                                                    "decorate_context"};
   return std::find(kNames.begin(), kNames.end(), frame.function) != kNames.end();
 }

@@ -42,6 +42,21 @@ SLEEPS_AFTER_TORCH = """
         never_reaches_init()
     dist.init_process_group("gloo")
 """
+WAITS_FOR_TORCHS_LOCK = """
+    import os, torch
+    from torch.utils.file_baton import FileBaton
+    lock = os.path.join(os.path.dirname(__file__), "a lock")
+    open(lock, "w").close()
+    FileBaton(lock).wait()
+"""
+WAITS_FOR_FILELOCK = """
+    import fcntl, os, torch, filelock
+    lock = os.path.join(os.path.dirname(__file__), "a lock")
+    held = open(lock, "w")
+    fcntl.flock(held, fcntl.LOCK_EX)
+    with filelock.FileLock(lock):
+        pass
+"""
 SLEEPS_IN_SPAWN = """
     import sys, time
     import torch.distributed as dist, torch.multiprocessing as mp
@@ -124,6 +139,20 @@ class Answers(harness.HookTest):
             finally:
                 harness.os.killpg(process.pid, 9)
                 self.stop([process])
+
+    def test_a_rank_that_waits_for_a_lock_file_says_which(self):
+        for text, function in ((WAITS_FOR_TORCHS_LOCK, "wait"), (WAITS_FOR_FILELOCK, "acquire")):
+            with self.subTest(function), Collector() as collector:
+                path = harness.script(text)
+                processes = harness.start_ranks(path, harness.environment(collector), only=[0])
+                try:
+                    worker = collector.wait_for_worker("imported")
+                    shown = "%s(lock=%s/a\\040lock)" % (function, harness.os.path.dirname(path))
+                    if not any(any(line.endswith(" " + shown) for line in frames(worker.ask("stack", number)))
+                               for number in harness.numbers_for()):
+                        self.fail(worker.ask("stack", 0))
+                finally:
+                    self.stop(processes)
 
     def test_a_rank_that_waits_in_the_store_shows_the_users_line_and_torchs(self):
         with Collector() as collector:

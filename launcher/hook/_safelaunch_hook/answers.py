@@ -14,6 +14,9 @@ from . import channel, native
 _FRAMES = 60  # innermost frames of the main thread
 _FRAMES_OF_OTHERS = 12
 _THREADS = 30
+# Functions that wait for a lock file: the end of their file, their name, and where `self` keeps the path.
+_WAITS_FOR_LOCK = (("torch/utils/file_baton.py", "wait", "lock_file_path"),
+                   ("filelock/_api.py", "acquire", "lock_file"))
 _main_thread = native.get_ident()  # the main thread imports this module, in sitecustomize or torch's import
 _listening = set()  # the pid of this process, once it has the thread
 # Without the C library's own signals, which old Pythons refuse. (valid_signals() came with Python 3.8.)
@@ -110,6 +113,17 @@ def _frames(frame, most):
     lines = []
     while frame is not None and len(lines) < most:
         code = frame.f_code
-        lines.append("%s:%s %s" % (code.co_filename, frame.f_lineno, code.co_name))
+        lines.append("%s:%s %s%s" % (code.co_filename, frame.f_lineno, code.co_name, _lock(frame, code)))
         frame = frame.f_back
     return lines[::-1]
+
+
+def _lock(frame, code):
+    """"(lock=/data/lock)" for a frame that waits for a lock file; a blank in it is \\040."""
+    for file, function, attribute in _WAITS_FOR_LOCK:
+        if code.co_name == function and code.co_filename.endswith(file):
+            try:
+                return "(lock=%s)" % str(getattr(frame.f_locals["self"], attribute)).replace(" ", "\\040")
+            except Exception:  # another version of the library
+                return ""
+    return ""

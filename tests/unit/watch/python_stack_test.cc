@@ -23,6 +23,15 @@ TEST_CASE("a rank that sleeps in C shows where the user called", "[python_stack]
         "train.py:40 never_reaches_init");
 }
 
+TEST_CASE("a rank that waits for a lock file shows which", "[python_stack]") {
+  CHECK(summarize({{"MainThread",
+                    {"/home/u/train.py:12 prepare",
+                     "/v/lib/python3.11/site-packages/filelock/_api.py:376 __enter__",
+                     "/v/lib/python3.11/site-packages/filelock/_api.py:329 acquire(lock=/d/a.lock)",
+                     "/v/lib/python3.11/site-packages/filelock/_api.py:400 _poll"}}}) ==
+        "train.py:12 prepare → acquire(lock=/d/a.lock)");
+}
+
 TEST_CASE("a path with blanks and colons is taken apart at its end", "[python_stack]") {
   CHECK(summarize({{"MainThread", {"/mnt/my data: new/a b.py:7 <lambda>"}}}) ==
         "a b.py:7 <lambda>");
