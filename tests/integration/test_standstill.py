@@ -101,7 +101,7 @@ class Standstill(SafelaunchTest):
         line = self.line_of(next(run))
         self.assertIn("none waits for another: ranks 0 1 in ", line)
         # It looks for the lock ten times a second, and sleeps in between.
-            self.assertRegex(line, r"job\.py:8 <module> → wait\(lock=\S+/cpu_adam/lock\) \(")
+        self.assertRegex(line, r"job\.py:8 <module> → wait\(lock=\S+/cpu_adam/lock\) \(")
         self.assertIn(f"the lock of an extension's build: {self.lock} (", line)
 
     def test_a_lock_that_nobody_holds_and_nobody_builds_is_removed_and_the_job_goes_on(self):
