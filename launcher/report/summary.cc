@@ -63,7 +63,7 @@ class Screen {
     const bool healed = !summary.attempts.back().failure;
     if (healed)
       line(paint("1;32", fmt::format("worked with {}", summary.attempts.back().profile)) +
-           (summary.cost.empty() ? "" : "; cost: " + summary.cost));
+           (summary.cost.empty() ? "" : "; cost: " + cost_untold(summary)));
     if (!summary.stopped_because.empty()) line("stopped: " + summary.stopped_because);
     if (!healed) line(fmt::format("exit status {}", summary.exit_code));
     if (!summary.directory.empty()) line("logs and evidence: " + summary.directory);
@@ -78,6 +78,12 @@ class Screen {
  private:
   [[nodiscard]] std::string paint(const char* code, const std::string& text) const {
     return colour_ == Colour::off ? text : fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+  }
+
+  // The screen has said with the retry what "large (…)" means.
+  [[nodiscard]] std::string cost_untold(const RunSummary& summary) const {
+    const bool is_told = fallbacks_ == Fallbacks::told && summary.attempts.size() > 1;
+    return summary.cost.substr(0, is_told ? summary.cost.find(" (") : std::string::npos);
   }
 
   Colour colour_;

@@ -50,8 +50,10 @@ TEST_CASE("the closing screen tells what hung, why, and what worked", "[summary]
 }
 
 TEST_CASE("a verdict that was told at its fallback is not told again in the closing", "[summary]") {
-  const std::string screen =
-      closing_screen(healed_summary(), Colour::off, "safelaunch: ", Fallbacks::told);
+  RunSummary summary = healed_summary();
+  summary.cost = "large (gloo in place of NCCL)";
+  const std::string screen = closing_screen(summary, Colour::off, "safelaunch: ", Fallbacks::told);
+  CHECK(closing_screen(summary, Colour::off, "").ends_with("; cost: " + summary.cost));
   CHECK(
       screen ==
       "safelaunch: what happened\n"
