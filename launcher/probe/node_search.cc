@@ -209,6 +209,15 @@ std::set<NodePair> NodeSearch::odd_links() const {
   return found;
 }
 
+/// Whether the node was odd in a pair with one of those.
+bool NodeSearch::has_met_one_of(const std::set<int>& proved, int node) const {
+  return std::ranges::any_of(findings_.pairs, [&](const auto& one) {
+    const auto& [first, second] = one.first;
+    return is_odd(one.second) && ((first == node && proved.contains(second)) ||
+                                  (second == node && proved.contains(first)));
+  });
+}
+
 /// Suspects with a partner that is proved and that they have not met, links once more: as many as
 /// there is room for. Suspects that have met none yet come first, since nothing speaks against them
 /// but others that may be bad themselves.
@@ -225,18 +234,11 @@ void NodeSearch::probe_again() {
     busy.insert({one, other});
     groups.push_back({one, other});
   };
-  const auto has_met_proved = [&](int node) {
-    return std::ranges::any_of(findings_.pairs, [&](const auto& one) {
-      const auto& [first, second] = one.first;
-      return is_odd(one.second) && ((first == node && proved.contains(second)) ||
-                                    (second == node && proved.contains(first)));
-    });
-  };
   std::vector<int> in_turn(suspected.begin(), suspected.end());
-  std::ranges::stable_partition(in_turn, [&](int node) { return !has_met_proved(node); });
+  std::ranges::stable_partition(in_turn, [&](int node) { return !has_met_one_of(proved, node); });
   const bool for_all = rounds_again_ < kRoundsAgain;
   for (const int suspect : in_turn) {
-    if (!for_all && has_met_proved(suspect)) break;
+    if (!for_all && has_met_one_of(proved, suspect)) break;
     const auto partner = std::ranges::find_if(proved, [&](int node) {
       return !busy.contains(node) && !findings_.pairs.contains(pair_of(suspect, node));
     });

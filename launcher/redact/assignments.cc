@@ -302,28 +302,24 @@ bool takes_next_word(const NamePlace& name, std::size_t at) {
   return name.text.substr(login, name.begin - login).find("login ") != std::string_view::npos;
 }
 
-// "Your password is x", "using password 'x'", "invalid token: x".
-std::size_t in_sentence(const NamePlace& name, std::size_t at, SecretPlaces& places) {
-  if (name.at(at) == '\n') return name.end;
-  std::string_view word = word_at(name, at);
-  if (word == "is" || word == "is:" || word == "was" || word == "was:") {
-    at = skip_blanks(name, at + word.size());
-    word = word_at(name, at);
-  }
-  if (is_quote(name.at(at))) {
-    const SecretPlace place = quoted_value(name, at);
-    const std::string_view value = name.text.substr(place.begin, place.end - place.begin);
-    if (name.text.substr(std::min(place.end + 1, name.text.size())).starts_with(" not found"))
-      return name.end;  // the name of a secret
-    const bool plain_word = value.size() < 6 || value.find(' ') != std::string_view::npos;
-    const bool shown = name.kind == NameKind::secret ? !plain_word : looks_like_password(value);
-    return shown && add_if_secret(name, place, places) ? place.end : name.end;
-  }
-  while (!word.empty() && std::string_view("\"',;)]}>.").find(word.back()) != word.npos)
-    word.remove_suffix(1);
-  const bool dotted = name.name().find('.') != std::string_view::npos;  // x.token is code
-  if (dotted ? looks_random(word) : looks_like_password(word)) return add_word(name, at, places);
-  if (dotted) return name.end;
+// A value in quotes: "using password 'x'".
+std::size_t quoted_in_sentence(const NamePlace& name, std::size_t at, SecretPlaces& places) {
+  const SecretPlace place = quoted_value(name, at);
+  const std::string_view value = name.text.substr(place.begin, place.end - place.begin);
+  if (name.text.substr(std::min(place.end + 1, name.text.size())).starts_with(" not found"))
+    return name.end;  // the name of a secret
+  const bool plain_word = value.size() < 6 || value.find(' ') != std::string_view::npos;
+  const bool shown = name.kind == NameKind::secret ? !plain_word : looks_like_password(value);
+  return shown && add_if_secret(name, place, places) ? place.end : name.end;
+}
+
+std::string_view without_tail(std::string_view word, std::string_view tail) {
+  while (!word.empty() && tail.find(word.back()) != tail.npos) word.remove_suffix(1);
+  return word;
+}
+
+// A value behind the sentence's last colon: "invalid token for the registry: x".
+std::size_t at_end_of_sentence(const NamePlace& name, std::size_t at, SecretPlaces& places) {
   const std::string_view rest = name.text.substr(at, kLongestSentence + 1);
   const std::size_t end = at + end_of_line(rest, 0);
   if (end - at > kLongestSentence) return name.end;
@@ -332,11 +328,25 @@ std::size_t in_sentence(const NamePlace& name, std::size_t at, SecretPlaces& pla
   const std::string_view told = rest.substr(0, colon);
   if (stands_beside_secrets(told.substr(told.find_last_of(" \t") + 1))) return name.end;
   const std::size_t value = skip_blanks(name, at + colon + 2);
-  std::string_view last = name.text.substr(value, end - value);
-  while (!last.empty() && std::string_view(" \t\r\"',;)]}>.").find(last.back()) != last.npos)
-    last.remove_suffix(1);
+  const std::string_view last =
+      without_tail(name.text.substr(value, end - value), " \t\r\"',;)]}>.");
   if (last.find(' ') != std::string_view::npos || !looks_like_password(last)) return name.end;
   return add_if_secret(name, {value, value + last.size()}, places) ? end : name.end;
+}
+
+// "Your password is x", "using password 'x'", "invalid token: x".
+std::size_t in_sentence(const NamePlace& name, std::size_t at, SecretPlaces& places) {
+  if (name.at(at) == '\n') return name.end;
+  std::string_view word = word_at(name, at);
+  if (word == "is" || word == "is:" || word == "was" || word == "was:") {
+    at = skip_blanks(name, at + word.size());
+    word = word_at(name, at);
+  }
+  if (is_quote(name.at(at))) return quoted_in_sentence(name, at, places);
+  word = without_tail(word, "\"',;)]}>.");
+  const bool dotted = name.name().find('.') != std::string_view::npos;  // x.token is code
+  if (dotted ? looks_random(word) : looks_like_password(word)) return add_word(name, at, places);
+  return dotted ? name.end : at_end_of_sentence(name, at, places);
 }
 
 // Whether the whole rest of a header is secret: "Authorization: Digest … response=…".

@@ -106,6 +106,7 @@ class NodeSearch {
   [[nodiscard]] bool fails() const;
   [[nodiscard]] bool is_odd(const PairSeen& seen) const;
   [[nodiscard]] bool works_with_somebody(int node) const;
+  [[nodiscard]] bool has_met_one_of(const std::set<int>& proved, int node) const;
   [[nodiscard]] std::set<int> suspects() const;
   [[nodiscard]] std::set<NodePair> odd_links() const;
   void find_usual_bandwidth();
