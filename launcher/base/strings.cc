@@ -176,4 +176,16 @@ CodePoint first_code_point(std::string_view text) {
   return {CodePoint::Kind::valid, value, lead.length};
 }
 
+std::string printable(std::string_view text) {
+  std::string shown;
+  while (!text.empty()) {
+    const CodePoint front = first_code_point(text);
+    const bool is_control = front.value < ' ' || (front.value >= 0x7f && front.value < 0xa0);
+    const bool shows = front.kind == CodePoint::Kind::valid && !is_control;
+    shown += shows ? text.substr(0, front.length) : "?";
+    text.remove_prefix(front.length);
+  }
+  return shown;
+}
+
 }  // namespace safelaunch

@@ -18,9 +18,6 @@
 namespace safelaunch::cli {
 namespace {
 
-// The hooks have two seconds to answer, and their safelaunch some for itself.
-constexpr Duration kAnswerWithin{5'000};
-
 std::vector<report::RunLine> lines_of_running() {
   std::vector<report::RunLine> running;
   for (const report::KnownRun& run : report::known_runs(places_of_runs()))
@@ -33,7 +30,7 @@ stacks::JobPlaces places_of_run(const report::RunLine& line) {
   std::string title = fmt::format("run {}", line.run.id);
   if (const auto status = report::read_status(line.run.directory))
     title += fmt::format(", attempt {} {}", status->attempt, status->profile);
-  const auto answer = stacks::ask_supervisor(line.run.id, kAnswerWithin);
+  const auto answer = stacks::ask_supervisor(line.run.id, stacks::kSupervisorAnswersWithin);
   return stacks::look_at_run(fmt::format("{} ({})", title, report::command_in_words(line)),
                              line.process, answer ? std::optional(*answer) : std::nullopt);
 }

@@ -65,8 +65,7 @@ using std::chrono_literals::operator""s;
 
 constexpr auto kBetweenLooks = 500ms;
 constexpr auto kHooksEvery = 10s;  // a question wakes a thread of every rank
-constexpr auto kHooksWithin = 2s;
-constexpr auto kGpusEvery = 10s;  // each question is a process, and a slow driver takes a second
+constexpr auto kGpusEvery = 10s;   // each question is a process, and a slow driver takes a second
 constexpr const char* kDriver = "/libcuda.so";
 
 void LiveRanks::look(report::RunStatus& status) {
@@ -107,7 +106,7 @@ void LiveRanks::look_once(const report::RunStatus& status) {
 void LiveRanks::ask(const report::RunStatus& status) {
   const bool rate_is_due = status.training && counted_ && !collectives_a_second_;
   if (asked_hooks_ && !rate_is_due && Clock::now() - *asked_hooks_ < kHooksEvery) return;
-  const auto answer = stacks::ask_supervisor(status.run, kHooksWithin);
+  const auto answer = stacks::ask_supervisor(status.run, stacks::kSupervisorAnswersWithin);
   asked_hooks_ = Clock::now();
   places_.clear();
   if (!answer) return;

@@ -95,6 +95,14 @@ constexpr std::array kCommonNames{
     CommonName{"shared memory too small", cause::kShmSmall},
     CommonName{"bus error", cause::kShmSmall},
     CommonName{"sigbus", cause::kShmSmall},
+    CommonName{"oom-kill", cause::kHostOom},
+    CommonName{"out of host memory", cause::kHostOom},
+    CommonName{"exitcode: -9", cause::kHostOom},
+    CommonName{"exitcode  : -9", cause::kHostOom},
+    CommonName{"signal 9", cause::kHostOom},
+    CommonName{"sigkill", cause::kHostOom},
+    CommonName{"connection refused", cause::kConnectFailed},
+    CommonName{"no route to host", cause::kConnectFailed},
 };
 
 // Some patterns hold only for the last line of a traceback, which a person leaves out.

@@ -61,6 +61,8 @@ std::string without_sleep(std::string_view doing) {
 /// missing.
 std::string state_of(const MissingRank& missing, const std::string& who) {
   if (missing.activity == Activity::dead) return {};
+  if (!missing.known && missing.doing.starts_with("never seen"))
+    return fmt::format(" No process that safelaunch sees came as rank {}.", missing.rank.value);
   const std::string place = missing.where.empty() ? "" : " in " + missing.where;
   const std::string doing = place.empty() ? missing.doing : without_sleep(missing.doing);
   std::vector<std::string> known;

@@ -36,20 +36,6 @@ Duration uptime_now() {
   return Duration(now.tv_sec * 1000 + now.tv_nsec / 1'000'000);
 }
 
-/// Another user's command line may hold anything, and no control byte of it may reach a terminal.
-/// The controls of ISO 6429 above 0x7f begin sequences, too, and so may bytes that are no UTF-8.
-std::string printable(std::string_view text) {
-  std::string shown;
-  while (!text.empty()) {
-    const CodePoint front = first_code_point(text);
-    const bool is_control = front.value < ' ' || (front.value >= 0x7f && front.value < 0xa0);
-    const bool shows = front.kind == CodePoint::Kind::valid && !is_control;
-    shown += shows ? text.substr(0, front.length) : "?";
-    text.remove_prefix(front.length);
-  }
-  return shown;
-}
-
 /// -1 for every other path.
 int gpu_at(std::string_view path) {
   constexpr std::string_view kPrefix = "/dev/nvidia";

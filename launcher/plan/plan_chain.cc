@@ -20,8 +20,10 @@
 namespace safelaunch::plan {
 namespace {
 
-// The chain of the default or of a cluster rule begins with what worked here before.
-void put_first_what_worked(RunPlan& plan, std::vector<std::string>& chain) {
+// The chain of the default or of a cluster rule begins with what worked here before, but for a slow
+// profile where the user wants none.
+void put_first_what_worked(RunPlan& plan, profile::ProfileLibrary& library,
+                           std::vector<std::string>& chain) {
   if (plan.options.forget) return;
   const std::string file = profile::memory_file(plan.environment);
   if (file.empty()) return;
@@ -31,6 +33,8 @@ void put_first_what_worked(RunPlan& plan, std::vector<std::string>& chain) {
   const auto worked = profile::recall(memory, host_key(plan), job_of(plan), now);
   const auto found = worked ? std::find(chain.begin(), chain.end(), worked->profile) : chain.end();
   if (found == chain.end() || found == chain.begin()) return;
+  const Result<profile::Profile> profile = library.load(*found);
+  if (plan.options.fail_on_slow && profile && profile->cost == profile::Cost::large) return;
   std::rotate(chain.begin(), found, found + 1);
   plan.warnings.push_back(
       fmt::format("begins with {}, which worked here lately{}; --forget begins with {} again",
@@ -100,7 +104,7 @@ Result<void> load_chain(RunPlan& plan) {
   profile::ProfileLibrary library = profile::ProfileLibrary::standard(plan.environment);
   plan.chain_names = library.with_rungs(*names);
   drop_rungs_without_gpus(plan, *names);
-  if (plan.options.profiles.empty()) put_first_what_worked(plan, plan.chain_names);
+  if (plan.options.profiles.empty()) put_first_what_worked(plan, library, plan.chain_names);
   const Result<void> read = read_chain(plan, library, read_at_once(plan, library));
   if (!read) return read;
   const int length = static_cast<int>(plan.chain_names.size());

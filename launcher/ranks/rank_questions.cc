@@ -18,9 +18,12 @@ namespace {
 constexpr std::size_t kMostAwaited = 3;
 
 std::string awaited(const MissingRank& suspect, const RankAnswers& answers) {
-  std::string text = fmt::format("rank {} ({}{}{})", suspect.rank.value, name(suspect.activity),
-                                 suspect.doing.empty() ? "" : ": ", suspect.doing);
   const auto stack = answers.stacks.find(suspect.rank);
+  std::string text = fmt::format("rank {}", suspect.rank.value);
+  // A rank that has just answered was only not looked at yet.
+  if (suspect.activity != Activity::unseen || stack == answers.stacks.end())
+    text += fmt::format(" ({}{}{})", name(suspect.activity), suspect.doing.empty() ? "" : ": ",
+                        suspect.doing);
   if (stack != answers.stacks.end() && !stack->second.where.empty())
     text += ", in " + stack->second.where;
   return text;
@@ -43,11 +46,12 @@ std::string places_of(const std::vector<Rank>& ranks, const RankAnswers& answers
 
 }  // namespace
 
-std::vector<AskedRank> who_can_answer(const std::map<Rank, watch::RankState>& ranks,
-                                      TimePoint now) {
+std::vector<AskedRank> who_can_answer(const std::map<Rank, watch::RankState>& ranks, TimePoint now,
+                                      Whom whom) {
   std::vector<AskedRank> found;
   for (const auto& [rank, state] : ranks)
-    if (state.alive() && state.process()->is_here() && state.activity(now) != Activity::stopped)
+    if (state.alive() && state.process()->is_here() && state.activity(now) != Activity::stopped &&
+        (whom == Whom::all || state.reached(Stage::imported)))
       found.push_back({rank, *state.process()});
   return found;
 }
@@ -109,6 +113,7 @@ bool AnswersOfNodes::take_own(const RankAnswers& answers) {
   if (!std::exchange(own_open_, false)) return false;
   forget_former();
   answers_.collectives = answers.collectives;
+  answers_.silent = answers.silent;
   for (const auto& [rank, stack] : answers.stacks) answers_.stacks.insert_or_assign(rank, stack);
   return open_.empty();
 }
@@ -153,12 +158,20 @@ std::string where_ranks_stand(const RankAnswers& answers) {
   for (const auto& [rank, stack] : answers.stacks)
     if (!stack.where.empty()) ranks_at[stack.where].push_back(rank);
   std::vector<std::pair<std::string, std::vector<Rank>>> places(ranks_at.begin(), ranks_at.end());
-  std::ranges::stable_sort(places, {}, [](const auto& place) { return place.second.size(); });
+  std::ranges::sort(places, {}, [](const auto& place) {
+    return std::pair(place.second.size(), place.second.front());
+  });
   std::vector<std::string> words;
   for (const auto& [where, ranks] : places)
     if (words.size() < kMostPlaces) words.push_back(rank_list(ranks) + " in " + where);
   if (places.size() > kMostPlaces)
     words.push_back(fmt::format("others in {} more places", places.size() - kMostPlaces));
+  std::map<Activity, std::vector<Rank>> silent;
+  for (const auto& [rank, activity] : answers.silent) silent[activity].push_back(rank);
+  if (!places.empty())
+    for (const auto& [activity, ranks] : silent)
+      words.push_back(
+          fmt::format("{}, which did not answer ({})", rank_list(ranks), name(activity)));
   return join(words, "; ");
 }
 

@@ -185,18 +185,21 @@ bool RankWatch::training() const {
   return machine_.stages().training() || machine_.stages().may_have_trained();
 }
 
-void RankWatch::ask_ranks(const std::filesystem::path& directory, Duration limit) {
+void RankWatch::ask_ranks(const std::filesystem::path& directory, Duration limit, Whom whom) {
   const std::set<int> nodes = machine_.nodes_heard();
   nodes_answer_.cancel();
   answers_.begin(nodes);
   if (!nodes.empty()) listener_.on_nodes_asked();
-  inquiry_.begin(channel_.get(), who_can_answer(ranks_now(), Clock::now()), kAfterVerdict,
+  inquiry_.begin(channel_.get(), who_can_answer(ranks_now(), Clock::now(), whom), kAfterVerdict,
                  directory, limit,
                  [this, limit](const RankAnswers& answers) { hear_answers(answers, limit); });
 }
 
 // The ranks of other nodes have as long as ours, and the news of them travels twice.
-void RankWatch::hear_answers(const RankAnswers& answers, Duration limit) {
+void RankWatch::hear_answers(RankAnswers answers, Duration limit) {
+  for (const auto& [rank, state] : ranks_now())
+    if (state.alive() && state.process()->is_here() && !answers.stacks.contains(rank))
+      answers.silent[rank] = state.activity(Clock::now());
   if (answers_.take_own(answers)) return tell_answers();
   nodes_answer_.expires_after(2 * limit);
   nodes_answer_.async_wait(
@@ -259,6 +262,7 @@ RanksSeen RankWatch::seen() const {
   RanksSeen seen = machine_.seen();
   seen.answers = answers_.answers();
   seen.nccl = nccl_.record();
+  seen.cut_off_build = cut_off_build_;
   return seen;
 }
 
@@ -391,10 +395,12 @@ void RankWatch::perform(const AskPlaces&) {
 }
 
 void RankWatch::perform(const RemoveLocks& locks) {
-  for (const std::string& line : remove_waited_locks(locks.left, config_.clean)) {
+  const RemovedLocks removed = remove_waited_locks(locks.left, config_.clean);
+  for (const std::string& line : removed.lines) {
     services_.log.record(report::record::Notice{line});
     listener_.on_notice(line);
   }
+  if (!removed.cut_off.empty()) cut_off_build_ = removed.cut_off;
 }
 
 void RankWatch::perform(const ShowStacks& show) {

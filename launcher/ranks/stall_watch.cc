@@ -194,20 +194,21 @@ WaitedLocks find_waited_locks(const Environment& environment, settings::CleanPol
   return found;
 }
 
-std::vector<std::string> remove_waited_locks(const std::vector<clean::StaleFile>& left,
-                                             settings::CleanPolicy policy) {
-  std::vector<std::string> lines;
+RemovedLocks remove_waited_locks(const std::vector<clean::StaleFile>& left,
+                                 settings::CleanPolicy policy) {
+  RemovedLocks done;
   for (const clean::Removal& removal : clean::remove({{}, left}, policy)) {
-    lines.push_back(describe(removal));
+    done.lines.push_back(describe(removal));
     const auto* lock = std::get_if<clean::StaleFile>(&removal.what);
     const bool removed = lock != nullptr && !host::file_at(lock->file.path);
-    if (removed && !has_built_extension(lock->file.path))
-      lines.push_back(fmt::format(
-          "the build behind {} was cut off before it made a library. A rank that waited "
-          "for it may fail with ImportError; start the job again to build it",
-          lock->file.path));
+    if (!removed || has_built_extension(lock->file.path)) continue;
+    done.cut_off = lock->file.path;
+    done.lines.push_back(
+        fmt::format("the build behind {} was cut off before it made a library. A rank that waited "
+                    "for it may fail with ImportError; the next start builds it",
+                    lock->file.path));
   }
-  return lines;
+  return done;
 }
 
 }  // namespace safelaunch::ranks

@@ -78,7 +78,8 @@ std::string doing_of(int rank, const RunStatus& status, bool in_detail) {
   const auto figures = status.figures.find(rank);
   if (figures == status.figures.end()) {
     const auto host = status.hosts.find(rank);
-    return host == status.hosts.end() ? "not seen on this host" : "elsewhere: on " + host->second;
+    if (host == status.hosts.end()) return "not seen on this host";
+    return in_detail ? "elsewhere: on " + host->second : "elsewhere";
   }
   const std::string& doing = figures->second.doing;
   const std::string& where = figures->second.where;

@@ -255,7 +255,7 @@ void Attempt::set_timer() {
 }
 
 void Attempt::perform(const AskRanks& ask) {
-  watch_.ask_ranks(spec_.directory, ask.limit);
+  watch_.ask_ranks(spec_.directory, ask.limit, ask.whom);
 }
 
 void Attempt::perform(const AskRas&) {

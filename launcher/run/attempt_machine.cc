@@ -164,7 +164,7 @@ void AttemptMachine::take(const SignalCame& event, TimePoint now) {
   if (is<Draining>()) return take(OutputDrained{}, now);  // the rest of it is not waited for
   if (first && (event.waiting || is_insisting(event.signal))) {
     state_ = Explaining{event};
-    return actions_.push_back(AskRanks{kAnswersBeforeSignal});
+    return actions_.push_back(AskRanks{kAnswersBeforeSignal, ranks::Whom::imported});
   }
   if (first) return stop_and_explain_later(event, {}, now);
   if (const auto* explaining = std::get_if<Explaining>(&state_))

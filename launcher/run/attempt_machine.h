@@ -91,6 +91,7 @@ using AttemptEvent =
 /// Ask every rank where it stands; RanksAnswered follows, after `limit` at the latest.
 struct AskRanks {
   Duration limit{};
+  ranks::Whom whom = ranks::Whom::all;
   bool operator==(const AskRanks&) const = default;
 };
 /// Ask NCCL's RAS; RasAnswered follows.

@@ -77,6 +77,17 @@ void take_collectives(const ranks::RankAnswers& answers, diagnose::Evidence& evi
   if (is_news && !compared.store_waits.empty()) evidence.remarks.push_back(compared.store_waits);
 }
 
+// The rank that waited for the lock went on to import the library that nobody had made.
+void take_cut_off_build(const AttemptRecord& record, diagnose::Evidence& evidence) {
+  const std::string& lock = record.ranks.cut_off_build;
+  if (!lock.empty() && std::ranges::any_of(record.ranks.raised, [](const RankRaised& raised) {
+        return raised.type == "ImportError";
+      }))
+    evidence.confirmations.push_back(
+        {cause::kExtensionCutOff,
+         fmt::format("The lock of a build that was cut off was removed: {}", lock)});
+}
+
 // torchrun ends with 1 whatever its ranks end with, and the others likewise.
 bool hides_statuses(job::Launcher launcher) {
   return launcher == job::Launcher::torchrun || launcher == job::Launcher::deepspeed ||
@@ -188,6 +199,7 @@ diagnose::Evidence make_evidence(const AttemptRecord& record, const AttemptConte
   evidence.command = record.command;
   take_outputs(record, evidence);
   take_stores(record.ranks, evidence);
+  take_cut_off_build(record, evidence);
   take_nccl(record.ranks.nccl, evidence);
   if (!record.ras.empty()) evidence.remarks.push_back("NCCL's RAS: " + record.ras);
   take_launcher_words(context.launcher, evidence);

@@ -383,12 +383,13 @@ void RunMachine::take(const PauseOver&, TimePoint now) {
   if (pausing != nullptr && now >= pausing->until) start(profile::Profile(pausing->profile));
 }
 
-// Slurm signals the task and then all processes of its step: a second signal that comes at once
-// from the same sender is no wish of a person who does not want to wait.
+// Slurm signals the task and then all processes of its step, and a wrapper may add a TERM to the
+// terminal's INT: a second signal that comes at once is no wish of a person who does not want to
+// wait. Only two of a kind from the terminal are keys that somebody has pressed twice.
 bool RunMachine::is_echo(const launch::ReceivedSignal& event, TimePoint now) {
   const Heard former = std::exchange(heard_, {event.signal, event.sender, now});
-  return event.sender != 0 && former.signal == event.signal && former.sender == event.sender &&
-         now - former.at < kEchoWithin;
+  const bool keys = event.sender == 0 && former.sender == 0 && event.signal == former.signal;
+  return former.signal != 0 && !keys && now - former.at < kEchoWithin;
 }
 
 void RunMachine::take(const launch::ReceivedSignal& event, TimePoint now) {

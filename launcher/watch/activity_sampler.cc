@@ -39,6 +39,8 @@ std::optional<host::ActivitySeen> ActivitySampler::look_at_others(ProcessId root
   std::erase_if(newest.processes, [&](const host::ProcessSample& process) {
     return process.facts.id == root || ranks.contains(process.facts.id);
   });
+  // Nobody is left who could be at work as the rank, or for it.
+  if (newest.processes.empty()) return host::ActivitySeen{Activity::idling, {}};
   return compare(others_, std::move(newest));
 }
 

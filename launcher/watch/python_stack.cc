@@ -6,6 +6,8 @@
 #include <span>
 #include <string_view>
 
+#include "safelaunch/base/strings.h"
+
 // Frames are cut from the right, where the line and the function have no blanks. The innermost
 // frame outside every library is the user's; of the frames below it the first that is neither
 // ours nor a wrapper is the call that people know.
@@ -64,7 +66,7 @@ std::string shown(const Frame& frame) {
   text += frame.line;
   text += ' ';
   text += frame.function;
-  return text;
+  return printable(text);
 }
 
 std::optional<std::size_t> innermost_of_user(std::span<const Frame> frames) {
@@ -94,7 +96,7 @@ std::string summarize(const std::vector<PythonThread>& threads) {
     const auto user = innermost_of_user(frames);
     if (!user) continue;
     const std::string_view next = called(std::span(frames).subspan(*user + 1));
-    return next.empty() ? shown(frames[*user]) : shown(frames[*user]) + " → " + std::string(next);
+    return next.empty() ? shown(frames[*user]) : shown(frames[*user]) + " → " + printable(next);
   }
   for (const PythonThread& thread : threads)
     if (!thread.frames.empty()) return shown(parse(thread.frames.back()));
@@ -104,8 +106,9 @@ std::string summarize(const std::vector<PythonThread>& threads) {
 std::string all_frames(const std::vector<PythonThread>& threads) {
   std::string text;
   for (const PythonThread& thread : threads) {
-    text += "thread " + thread.name + " (innermost last)\n";
-    for (const std::string& frame : thread.frames) text += "  " + frame + "\n";
+    text += "thread " + printable(thread.name) + " (innermost last)\n";
+    for (const std::string& frame : thread.frames)
+      if (!is_hook(parse(frame))) text += "  " + printable(frame) + "\n";
   }
   return text;
 }

@@ -45,7 +45,10 @@ const RankState& Stages::state_of(Rank rank) const {
 
 bool Stages::may_be_here(Rank rank) const {
   const std::vector<Rank>& here = config_.expected_here;
-  if (!here.empty()) return std::ranges::find(here, rank) != here.end();
+  // Where a script gives a larger world than the one that this node starts whole, nobody elsewhere
+  // starts the rest.
+  const bool is_whole_world = config_.world_size == static_cast<int>(here.size());
+  if (!here.empty() && !is_whole_world) return std::ranges::find(here, rank) != here.end();
   return !config_.others_start_ranks || seen_here_ < config_.ranks_here.value_or(0);
 }
 

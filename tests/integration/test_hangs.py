@@ -42,6 +42,12 @@ SPAWNS_AND_HIDES_ITS_STORE = SPAWNS_BY_ITSELF.replace(
     "    os.environ.update(MASTER_ADDR=\"127.0.0.1\", MASTER_PORT=\"FREE_PORT\")",
     "    sys.argv.append(\"FREE_PORT\")")
 
+CLAIMS_A_LARGER_WORLD = '''
+import os
+import torch.distributed as dist
+dist.init_process_group("gloo", world_size=3, rank=int(os.environ["RANK"]))
+'''
+
 # As Lightning starts ranks: the script starts itself anew, with LOCAL_RANK and without RANK.
 STARTS_ITSELF_ANEW = '''
 import os
@@ -163,6 +169,13 @@ class ARankThatNeverReachesInit(HangTest):
                                   *torchrun("--nproc-per-node", "3", DDP, *BAD_IN_EVERY_ATTEMPT))
         self.assert_status(run, 124)
         self.assert_rank_2_is_named(run)
+
+    def test_a_world_that_is_larger_than_what_was_started_is_not_waited_for(self):
+        run = self.run_safelaunch("--init-timeout", "4s", "--quiet-timeout", "4s", "--nproc-per-node", "2", "--", sys.executable,
+                                  self.script(CLAIMS_A_LARGER_WORLD))
+        self.assertEqual(run.status, 124, str(run))
+        self.assertIn("Rank 2 was missing; ranks 0 and 1 waited", run.err)
+        self.assertIn("No process that safelaunch sees came as rank 2.", run.err)
 
     def test_it_is_named_with_its_function_under_own_spawn(self):
         run = self.run_safelaunch("--init-timeout", "4s", "--only", "--nproc-per-node", "3", "--",

@@ -25,6 +25,27 @@ dist.barrier()
 dist.destroy_process_group()
 '''
 
+# As torch loads an extension: whoever gets the lock builds it, and the others import what was built.
+IMPORTS_WHAT_IS_BUILT = '''
+import os
+import sys
+
+import torch.distributed as dist
+from torch.utils.file_baton import FileBaton
+
+library, baton = os.path.join(os.path.dirname(sys.argv[1]), "cpu_adam.so"), FileBaton(sys.argv[1])
+if baton.try_acquire():
+    open(library, "w").close()
+    baton.release()
+else:
+    baton.wait()
+if not os.path.exists(library):
+    raise ImportError(f"{library}: cannot open shared object file: No such file or directory")
+dist.init_process_group("gloo")
+dist.barrier()
+dist.destroy_process_group()
+'''
+
 # All ranks wait for something of the script's own that never comes.
 NEVER_COMES = '''
 import time
@@ -113,6 +134,14 @@ class Standstill(SafelaunchTest):
         self.assertIn(f"the build behind {self.lock} was cut off before it made a library", "".join(said))
         self.assertIn("remedy: none is needed, the run removes it once all its ranks stand still behind it", "".join(said))
         self.assertNotIn("doctor --fix", self.line_of(said))
+
+    def test_a_build_that_was_cut_off_is_made_by_the_next_start(self):
+        self.make_old()
+        run = self.run_safelaunch("--init-timeout", "3s", "--nproc-per-node", "2", "--", sys.executable,
+                                  self.script(IMPORTS_WHAT_IS_BUILT), str(self.lock))
+        self.assert_status(run, 0)
+        self.assertEqual([one["profile"] for one in run.attempts], ["basic", "basic"], str(run))
+        self.assertEqual(run.attempts[0]["cause"]["id"], "extension-cut-off", str(run))
 
     def test_with_clean_off_nothing_is_removed(self):
         self.make_old()

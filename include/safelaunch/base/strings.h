@@ -125,4 +125,8 @@ struct CodePoint {
 /// above U+10FFFF are invalid, since terminals do not agree on what they are.
 [[nodiscard]] CodePoint first_code_point(std::string_view text);
 
+/// The text of a stranger (a path, a command line) for a terminal: "?" for each control character
+/// and each byte that is no UTF-8. The controls of ISO 6429 above 0x7f begin sequences, too.
+[[nodiscard]] std::string printable(std::string_view text);
+
 }  // namespace safelaunch

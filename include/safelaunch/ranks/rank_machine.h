@@ -37,6 +37,7 @@ struct RanksSeen {
   std::set<std::string> backends;        ///< the backends that the ranks gave to init_process_group
   std::set<Rank> finished;  ///< the ranks whose Python came to its end without an exception
   nccl::Record nccl;
+  std::string cut_off_build;  ///< see RemovedLocks::cut_off
 };
 
 /// Adds an exception to those that were raised. A rank may raise, and its store fail, thousands of

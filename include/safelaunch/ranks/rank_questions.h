@@ -23,6 +23,7 @@ struct StackSeen {
 struct RankAnswers {
   std::map<Rank, StackSeen> stacks;
   std::map<Rank, watch::RankCollectives> collectives;
+  std::map<Rank, Activity> silent{};  ///< the other live ranks, and what they seem to do
 };
 
 /// A rank's process that is worth asking.
@@ -32,9 +33,17 @@ struct AskedRank {
   bool operator==(const AskedRank&) const = default;
 };
 
+/// The ranks that a question is for.
+enum class Whom {
+  all,  ///< also one in the middle of an import, which may never end
+  /// Those that have imported torch or JAX: their hooks answer at once, and a signal that follows
+  /// the question does not meet an import that it has slowed down.
+  imported,
+};
+
 /// Only a process that runs can answer.
 [[nodiscard]] std::vector<AskedRank> who_can_answer(const std::map<Rank, watch::RankState>& ranks,
-                                                    TimePoint now);
+                                                    TimePoint now, Whom whom = Whom::all);
 
 /// The questions of one round, and the answers to them. An answer to a question that is not open
 /// says nothing: a hook may be anybody's program. Pure.

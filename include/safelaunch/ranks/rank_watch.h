@@ -113,7 +113,7 @@ class RankWatch final : nccl::Watch::Listener,
   /// Asks every rank for its Python stack and its collectives; writes the answers to
   /// `directory`/evidence. The listener's on_answers() follows, once, when all have answered or the
   /// time is over.
-  void ask_ranks(const std::filesystem::path& directory, Duration limit);
+  void ask_ranks(const std::filesystem::path& directory, Duration limit, Whom whom = Whom::all);
 
   // Several nodes: the agent of another one has told this of its ranks.
   void node_spoke(const NodeName& node, const std::vector<RankPicture>& ranks);
@@ -158,7 +158,7 @@ class RankWatch final : nccl::Watch::Listener,
   void set_timer();
   void show_leader_soon();
   void show_leader();
-  void hear_answers(const RankAnswers& answers, Duration limit);
+  void hear_answers(RankAnswers answers, Duration limit);
   void tell_answers();
   void perform(const WatchExit& watch);
   void perform(const AskWhetherItHears& ask);
@@ -190,6 +190,7 @@ class RankWatch final : nccl::Watch::Listener,
   watch::ProcessObserver looker_;
   watch::ActivitySampler sampler_;
   boost::asio::steady_timer timer_;
+  std::string cut_off_build_;
   RankInquiry inquiry_;     // asks where the ranks stand after a verdict
   RankInquiry places_;      // asks where all ranks stand before there is a verdict
   RankInquiry shown_;       // asks where all ranks stand for a person

@@ -106,8 +106,16 @@ struct WaitedLocks {
 [[nodiscard]] WaitedLocks find_waited_locks(const Environment& environment,
                                             settings::CleanPolicy policy);
 
-/// Removes the locks as far as the policy allows, and returns what was done, a line each.
-[[nodiscard]] std::vector<std::string> remove_waited_locks(
-    const std::vector<clean::StaleFile>& left, settings::CleanPolicy policy);
+/// The locks that were removed under the ranks which waited for them.
+struct RemovedLocks {
+  std::vector<std::string> lines;  ///< what was done, a line each
+  /// A lock of a build that had been cut off before it made a library. A rank that has waited for
+  /// it finds no library, and only the next start builds it. Empty: there is none.
+  std::string cut_off;
+};
+
+/// Removes the locks as far as the policy allows.
+[[nodiscard]] RemovedLocks remove_waited_locks(const std::vector<clean::StaleFile>& left,
+                                               settings::CleanPolicy policy);
 
 }  // namespace safelaunch::ranks

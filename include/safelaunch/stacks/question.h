@@ -37,6 +37,9 @@ struct SupervisorAnswer {
 /// Reads it back; nullopt for what is no answer.
 [[nodiscard]] std::optional<SupervisorAnswer> read_answer(std::string_view text);
 
+/// The hooks have two seconds to answer, and their safelaunch some for itself.
+inline constexpr Duration kSupervisorAnswersWithin{5'000};
+
 /// Asks the safelaunch of a run. Error: it has no such socket (--no-hook, another network
 /// namespace, it has just ended), or does not answer in time.
 [[nodiscard]] Result<SupervisorAnswer> ask_supervisor(std::string_view run_id, Duration limit);

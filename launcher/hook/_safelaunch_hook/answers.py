@@ -14,9 +14,10 @@ from . import channel, native
 _FRAMES = 60  # innermost frames of the main thread
 _FRAMES_OF_OTHERS = 12
 _THREADS = 30
-# Functions that wait for a lock file: the end of their file, their name, and where `self` keeps the path.
-_WAITS_FOR_LOCK = (("torch/utils/file_baton.py", "wait", "lock_file_path"),
-                   ("filelock/_api.py", "acquire", "lock_file"))
+# Functions that wait for a lock file: the end of their file, their name, and the variables that may hold its
+# path: a local one, or one of `self`.
+_WAITS_FOR_LOCK = (("torch/utils/file_baton.py", "wait", ("self.lock_file_path",)),
+                   ("filelock/_api.py", "acquire", ("canonical", "lock_filename")))
 _main_thread = native.get_ident()  # the main thread imports this module, in sitecustomize or torch's import
 _listening = set()  # the pid of this process, once it has the thread
 # Without the C library's own signals, which old Pythons refuse. (valid_signals() came with Python 3.8.)
@@ -120,10 +121,24 @@ def _frames(frame, most):
 
 def _lock(frame, code):
     """"(lock=/data/lock)" for a frame that waits for a lock file; a blank in it is \\040."""
-    for file, function, attribute in _WAITS_FOR_LOCK:
+    for file, function, names in _WAITS_FOR_LOCK:
         if code.co_name == function and code.co_filename.endswith(file):
-            try:
-                return "(lock=%s)" % str(getattr(frame.f_locals["self"], attribute)).replace(" ", "\\040")
-            except Exception:  # another version of the library
-                return ""
+            for name in names:
+                path = _text(frame.f_locals, name)
+                if path:
+                    return "(lock=%s)" % path.replace(" ", "\\040")
     return ""
+
+
+def _text(variables, name):
+    # Only what is stored is read: a property or a __str__ would run the program's own code here.
+    owner, dot, attribute = name.partition(".")
+    try:
+        if dot:
+            variables = object.__getattribute__(variables[owner], "__dict__")
+        value = variables.get(attribute or owner)
+        if type(value).__module__.startswith("pathlib"):
+            value = os.fspath(value)
+        return os.fsdecode(value) if type(value) in (str, bytes) else ""
+    except Exception:  # another version of the library
+        return ""

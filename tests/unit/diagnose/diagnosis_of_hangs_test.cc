@@ -229,7 +229,7 @@ TEST_CASE("of a rank that no process has said to be nobody says whose code keeps
                                      .activity = Activity::idling,
                                      .doing = "never seen; another process: sleeps",
                                      .known = false}}));
-  CHECK(d.failure.explanation.ends_with("It was idling, never seen; another process: sleeps."));
+  CHECK(d.failure.explanation.ends_with("No process that safelaunch sees came as rank 2."));
 }
 
 TEST_CASE("where one missing rank is seen and another is not, neither is told of both",

@@ -68,3 +68,12 @@ TEST_CASE("only a process that runs is worth asking", "[rank_questions]") {
   ranks[Rank{3}];  // nobody has said to be it
   CHECK(who_can_answer(ranks, now) == std::vector<AskedRank>{{Rank{0}, {100, 7}}});
 }
+
+TEST_CASE("a rank in the middle of an import is not asked before a signal", "[rank_questions]") {
+  std::map<Rank, watch::RankState> ranks;
+  const TimePoint now{};
+  for (const int rank : {0, 1}) ranks[Rank{rank}].claim({100 + rank, 7}, watch::RankEvidence::hook);
+  ranks[Rank{1}].reach(Stage::imported, now);
+  CHECK(who_can_answer(ranks, now).size() == 2);
+  CHECK(who_can_answer(ranks, now, Whom::imported) == std::vector<AskedRank>{{Rank{1}, {101, 7}}});
+}

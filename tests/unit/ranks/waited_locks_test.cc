@@ -73,12 +73,13 @@ TEST_CASE("the locks of several extensions, at both depths, are told together", 
 TEST_CASE("a lock that may go is removed, and a build that was cut off is told", "[waited_locks]") {
   const Building job;
   const std::string lock = job.folder.add("cpu_adam/lock");
-  const auto lines = remove_waited_locks({left_at(lock)}, settings::CleanPolicy::ours);
+  const auto [lines, cut_off] = remove_waited_locks({left_at(lock)}, settings::CleanPolicy::ours);
+  CHECK(cut_off == lock);
   REQUIRE(lines.size() == 2);
   CHECK(lines.front().find(lock) != std::string::npos);
   CHECK(lines.back() == "the build behind " + lock +
                             " was cut off before it made a library. A rank that waited for it may "
-                            "fail with ImportError; start the job again to build it");
+                            "fail with ImportError; the next start builds it");
   CHECK_FALSE(host::file_at(lock));
 }
 
@@ -86,16 +87,18 @@ TEST_CASE("of a build that has left its library the lock alone is told", "[waite
   const Building job;
   const std::string lock = job.folder.add("cpu_adam/lock");
   job.folder.add("cpu_adam/cpu_adam.so");
-  CHECK(remove_waited_locks({left_at(lock)}, settings::CleanPolicy::ours).size() == 1);
+  const RemovedLocks done = remove_waited_locks({left_at(lock)}, settings::CleanPolicy::ours);
+  CHECK(done.lines.size() == 1);
+  CHECK(done.cut_off.empty());
 }
 
 TEST_CASE("a lock that the policy does not give us stays, and its build is not judged",
           "[waited_locks]") {
   const Building job;
   const std::string lock = job.folder.add("cpu_adam/lock");
-  CHECK(remove_waited_locks({left_at(lock)}, settings::CleanPolicy::off).size() == 1);
+  CHECK(remove_waited_locks({left_at(lock)}, settings::CleanPolicy::off).lines.size() == 1);
   CHECK(host::file_at(lock));
-  CHECK(remove_waited_locks({}, settings::CleanPolicy::ours).empty());
+  CHECK(remove_waited_locks({}, settings::CleanPolicy::ours).lines.empty());
 }
 
 TEST_CASE("a lock that somebody has taken meanwhile stays", "[waited_locks]") {
@@ -103,7 +106,7 @@ TEST_CASE("a lock that somebody has taken meanwhile stays", "[waited_locks]") {
   const std::string lock = job.folder.add("cpu_adam/lock");
   const clean::StaleFile seen = left_at(lock);
   const std::ofstream builder(lock);
-  CHECK(remove_waited_locks({seen}, settings::CleanPolicy::ours).size() == 1);
+  CHECK(remove_waited_locks({seen}, settings::CleanPolicy::ours).lines.size() == 1);
   CHECK(host::file_at(lock));
 }
 

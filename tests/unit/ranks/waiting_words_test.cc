@@ -75,3 +75,23 @@ TEST_CASE("the places of ranks are told with the loneliest first, and few of man
         "rank 1 in train.py:48 load; rank 5 in train.py:5 g; rank 6 in train.py:6 g; others in 3 "
         "more places");
 }
+
+TEST_CASE("the ranks that did not answer are told beside those that did", "[waiting_words]") {
+  RankAnswers answers;
+  answers.silent = {{Rank{0}, Activity::stopped}, {Rank{2}, Activity::working}};
+  CHECK(where_ranks_stand(answers).empty());  // no hook anywhere
+  answers.stacks[Rank{1}].where = "train.py:31 f";
+  CHECK(where_ranks_stand(answers) ==
+        "rank 1 in train.py:31 f; rank 0, which did not answer (stopped); rank 2, which did not "
+        "answer (working)");
+}
+
+TEST_CASE("a rank that has just answered is not called unseen", "[waiting_words]") {
+  MissingRank young = idle(1);
+  young.activity = Activity::unseen;
+  young.doing.clear();
+  RankAnswers answers;
+  CHECK(who_waits_for_whom(waits_for({young}), answers).ends_with(" for rank 1 (unseen)"));
+  answers.stacks[Rank{1}].where = "train.py:50 f";
+  CHECK(who_waits_for_whom(waits_for({young}), answers).ends_with(" for rank 1, in train.py:50 f"));
+}

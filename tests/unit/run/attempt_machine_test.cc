@@ -186,7 +186,7 @@ TEST_CASE("Ctrl-C on a hang says who waits for whom before the signal reaches th
           "[attempt]") {
   Told attempt;
   attempt.hang_with_a_person_waiting();
-  CHECK(attempt.all<AskRanks>() == std::vector<AskRanks>{{250ms}});
+  CHECK(attempt.all<AskRanks>() == std::vector<AskRanks>{{250ms, ranks::Whom::imported}});
   CHECK_FALSE(attempt.did<StopJob>());
   attempt.ranks_answer(rank_1_is_in("train.py:50 load"));
   CHECK(attempt.said().find("rank 0 has waited") != std::string::npos);
@@ -200,7 +200,7 @@ TEST_CASE("the ranks are asked before the signal, and told of only where the job
           "[attempt]") {
   Told attempt;
   attempt.signal(SIGINT);
-  CHECK(attempt.all<AskRanks>() == std::vector<AskRanks>{{250ms}});
+  CHECK(attempt.all<AskRanks>() == std::vector<AskRanks>{{250ms, ranks::Whom::imported}});
   CHECK_FALSE(attempt.did<StopJob>());
   attempt.ranks_answer(rank_1_is_in("train.py:50 load"));
   CHECK(attempt.last_stop().mode == launch::StopMode::polite);

@@ -156,22 +156,42 @@ TEST_CASE("the number of attempts is the chain's length, --max-attempts, or one 
   CHECK(planned(options)->max_attempts == 1);
 }
 
+namespace {
+
+void note_that_it_worked(const RunPlan& plan, const std::string& profile) {
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  const std::string file = profile::memory_file(plan.environment);
+  std::filesystem::create_directories(std::filesystem::path(file).parent_path());
+  const auto saved =
+      profile::save_memory(file, profile::remember({}, {plan::host_key(plan), profile, now}));
+  REQUIRE(saved.has_value());
+}
+
+}  // namespace
+
 TEST_CASE("a chain begins with what worked here lately, unless that is to be forgotten", "[plan]") {
   const TemporaryFolder home;
   const Environment environment{{"HOME", home / ""}, {"XDG_STATE_HOME", home / "state"}};
   settings::RunOptions options = options_for({"true"});
   const auto first = planned(options, {}, environment);
   REQUIRE(first.has_value());
-  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-  const std::string file = profile::memory_file(environment);
-  std::filesystem::create_directories(std::filesystem::path(file).parent_path());
-  const auto saved = profile::save_memory(
-      file, profile::remember({}, {plan::host_key(*first), "conservative", now}));
-  REQUIRE(saved.has_value());
+  note_that_it_worked(*first, "conservative");
   const auto second = planned(options, {}, environment);
   CHECK(second->chain_names.front() == "conservative");
   CHECK_THAT(second->warnings.front(), ContainsSubstring("begins with conservative"));
   options.forget = true;
+  CHECK(planned(options, {}, environment)->chain_names.front() == "basic");
+}
+
+TEST_CASE("a slow profile that worked here is not begun with under --fail-on-slow", "[plan]") {
+  const TemporaryFolder home;
+  const Environment environment{{"HOME", home / ""}, {"XDG_STATE_HOME", home / "state"}};
+  settings::RunOptions options = options_for({"true"});
+  const auto first = planned(options, {}, environment);
+  REQUIRE(first.has_value());
+  note_that_it_worked(*first, "gloo-fallback");
+  CHECK(planned(options, {}, environment)->chain_names.front() == "gloo-fallback");
+  options.fail_on_slow = true;
   CHECK(planned(options, {}, environment)->chain_names.front() == "basic");
 }
 

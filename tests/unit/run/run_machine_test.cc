@@ -225,6 +225,25 @@ TEST_CASE("a taken port is tried again under the same profile on another one", "
   CHECK(run.all<StartAttempt>().back().former_port == FormerPort::was_taken);
 }
 
+TEST_CASE("a TERM that a wrapper adds to the terminal's INT is no second wish", "[run]") {
+  RunTold run;
+  run.begin();
+  run.signal(SIGINT);
+  run.signal(SIGTERM, 71);
+  CHECK(run.all<SignalAttempt>().size() == 1);
+  run.pass(Duration(500));
+  run.signal(SIGTERM, 71);
+  CHECK(run.all<SignalAttempt>().size() == 2);
+}
+
+TEST_CASE("two Ctrl-C are two, however fast somebody types", "[run]") {
+  RunTold run;
+  run.begin();
+  run.signal(SIGINT);
+  run.signal(SIGINT);
+  CHECK(run.all<SignalAttempt>().size() == 2);
+}
+
 // One row a state: what a TERM does there.
 TEST_CASE("TERM arrives in every state of a run", "[run]") {
   RunTold run;

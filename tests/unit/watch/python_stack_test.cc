@@ -37,6 +37,15 @@ TEST_CASE("a path with blanks and colons is taken apart at its end", "[python_st
         "a b.py:7 <lambda>");
 }
 
+TEST_CASE("the name of a file or function cannot forge a line on the terminal", "[python_stack]") {
+  const std::vector<PythonThread> threads{
+      {"main\n", {"/a\nsafelaunch: fake\x1b[31m.py:3 f\ng", "/lib/python3.11/x.py:1 h\x1b[0m"}}};
+  for (const std::string& text : {summarize(threads), all_frames(threads)}) {
+    CHECK(text.find('\x1b') == std::string::npos);
+    CHECK(text.find("\nsafelaunch") == std::string::npos);
+  }
+}
+
 TEST_CASE("where the main thread is in libraries alone another thread is asked", "[python_stack]") {
   CHECK(summarize(
             {{"MainThread", {"/usr/lib/python3.11/threading.py:1112 join"}},
