@@ -54,6 +54,15 @@ std::string upper(std::string word) {
   return word;
 }
 
+bool looks_like_variable(std::string_view word);
+
+// "$NCCL_TIMEOUT" and "NCCL_TIMEOUT=30" are questions about NCCL_TIMEOUT.
+std::string without_shell(const std::string& word) {
+  const std::string name = word.substr(word.starts_with('$') ? 1 : 0);
+  const std::string before = name.substr(0, name.find('='));
+  return looks_like_variable(upper(before)) ? before : word;
+}
+
 // NCCL_TIMEOUT, or what somebody takes for one.
 bool looks_like_variable(std::string_view word) {
   return word.find('_') != std::string_view::npos && std::ranges::all_of(word, [](char c) {
@@ -96,7 +105,7 @@ Result<Question> question_in(std::span<const std::string> words,
                  "explain takes a cause (F04, shm-small), a variable (NCCL_TIMEOUT), a log, an "
                  "error's words, or - for a log on stdin"};
   if (words.size() > 1) return Question{About::sentence, join(words, " ")};
-  const std::string& word = words[0];
+  const std::string word = without_shell(words[0]);
   if (word == "-") return Question{About::log_on_stdin, {}};
   if (word.empty()) return unknown(word);  // some causes have no number
   if (diagnose::catalogue().find(word) != nullptr) return Question{About::cause, word};

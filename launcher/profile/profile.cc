@@ -239,9 +239,11 @@ void read_behaviour(YamlReader& reader, Profile& profile) {
       "options", [&](const YamlNode& node) { return read_profile_options(node, profile.options); });
 }
 
-// A profile over what it inherits.
-Result<Profile> read_over(Profile profile, const YamlNode& root) {
+// A profile over what it inherits; `extends` is what is wrong with that key.
+Result<Profile> read_over(Profile profile, const YamlNode& root,
+                          const std::optional<Error>& extends) {
   YamlReader reader(root, "a profile", kKeys);
+  reader.read_with("extends", [&](const YamlNode&) { return extends; });
   read_identity(reader, root, profile);
   read_variables(reader, profile);
   read_behaviour(reader, profile);
@@ -297,11 +299,15 @@ Result<Profile> read_with_parents(const ProfileText& text, const ProfileSource& 
   if (root.has_error()) return root.error();
   children.push_back({text.name, text.origin});
   Result<Profile> profile = inherited(*root, find, children);
-  if (profile.has_error()) return profile.error();
+  std::optional<Error> extends;
+  if (profile.has_error()) {
+    if (!profile.error().message.starts_with(text.origin + ":")) return profile.error();
+    extends = std::exchange(profile, Profile{}).error();  // told with what else is wrong here
+  }
   profile->name = text.name;
   profile->description.clear();
   profile->origin = text.origin;
-  return read_over(std::move(*profile), *root);
+  return read_over(std::move(*profile), *root, extends);
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ void PythonReader::read(RankPlace& place) {
   if (place.teller != Teller::nobody || !is_there()) return;
   const std::string program = means_.find(place.process.pid);
   if (program.empty()) {
-    missing_ = true;
+    ++missing_;
     return;
   }
   if (!trouble_.empty()) return;
@@ -126,9 +126,11 @@ void PythonReader::read(RankPlace& place) {
 
 std::string PythonReader::note() const {
   if (!trouble_.empty()) return trouble_;
-  if (missing_)
-    return "their Python frames are not known: pip install py-spy, or start the job under "
-           "safelaunch";
+  if (missing_ > 0)
+    return fmt::format(
+        "the Python frames of {} of the processes are not known: no hook of safelaunch answers "
+        "there, and py-spy is not installed (pip install py-spy)",
+        missing_);
   if (late_ > 0)
     return fmt::format(
         "py-spy was too slow here: the Python frames of {} of the processes are not known", late_);

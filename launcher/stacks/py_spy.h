@@ -61,7 +61,7 @@ class PythonReader {
 
  private:
   Means means_;
-  bool missing_ = false;
+  std::size_t missing_ = 0;
   std::size_t late_ = 0;
   std::string trouble_;
 };

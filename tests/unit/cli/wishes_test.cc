@@ -79,6 +79,8 @@ TEST_CASE("a variable is asked for whether it is known or looks like one", "[exp
 TEST_CASE("a variable may be written small", "[explain]") {
   CHECK(asked({"rank"}) == AskedAs{About::variable, "RANK"});
   CHECK(asked({"master_port"}) == AskedAs{About::variable, "MASTER_PORT"});
+  CHECK(asked({"$NCCL_TIMEOUT"}) == AskedAs{About::variable, "NCCL_TIMEOUT"});
+  CHECK(asked({"NCCL_TIMEOUT=30"}) == AskedAs{About::variable, "NCCL_TIMEOUT"});
 }
 
 TEST_CASE("one word of an error may name a cause", "[explain]") {

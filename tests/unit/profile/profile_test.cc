@@ -33,6 +33,18 @@ std::string refusal(const std::string& text) {
 
 }  // namespace
 
+TEST_CASE("a parent that is not there hides no other mistake of a profile", "[profile]") {
+  const auto found = read_profile({"p", "p.yaml", "cots: none\nextends: nobody\nbackend: glo"},
+                                  [](std::string_view) -> Result<ProfileText> {
+                                    return Error{Errc::bad_config, "there is none"};
+                                  });
+  REQUIRE_FALSE(found.has_value());
+  CHECK(found.error().message ==
+        "p.yaml:1:1: a profile has no key 'cots'; did you mean 'cost'?\n"
+        "p.yaml:2:10: extends: there is none\n"
+        "p.yaml:3:10: 'glo' is not one of keep, gloo; did you mean 'gloo'?");
+}
+
 TEST_CASE("a profile that says nothing has the defaults", "[profile]") {
   const Profile profile = read("{}").value();
 

@@ -98,7 +98,8 @@ TEST_CASE("where py-spy is nowhere the note tells how to have it", "[python_read
   pythons.without_py_spy = {71, 72, 73};
   auto places = three_places();
   CHECK(note_after(pythons, places) ==
-        "their Python frames are not known: pip install py-spy, or start the job under safelaunch");
+        "the Python frames of 3 of the processes are not known: no hook of safelaunch answers "
+        "there, and py-spy is not installed (pip install py-spy)");
   CHECK(pythons.asked.empty());
 }
 
