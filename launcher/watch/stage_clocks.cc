@@ -221,7 +221,12 @@ std::vector<Rank> Stages::without_world() const {
 // behind it may be the one that others wait for in the next.
 Patience Stages::patience_with_passed(const RankState& rank, const Standing& standing,
                                       TimePoint now) const {
-  if (standing.stage < Stage::communicator || !rank.alive()) return {standing.since, false};
+  if (standing.stage < Stage::communicator) return {standing.since, false};
+  // Ranks that come through together end together, and the others' reports may still be on their
+  // way.
+  if (const auto ended = rank.ended_at())
+    return {std::max(standing.since, *ended + config_.limits.stopped), false};
+  if (!rank.alive()) return {standing.since, false};
   if (busy(rank, now))
     return patience_with(rank, standing.stage, standing.since, now, config_.limits);
   const Duration limit = limit_of(standing.stage, config_.limits);

@@ -366,6 +366,33 @@ TEST_CASE("the second of two worlds waits for a process that has entered none ye
   }
 }
 
+TEST_CASE("the last report of a collective may come behind the ends of the other ranks",
+          "[stages]") {
+  Story story;
+  for (int rank = 0; rank < 3; ++rank) {
+    story.started(rank, 3);
+    calls_init(story, rank, 3);
+    story.reached(rank, Stage::group);
+  }
+  for (const int rank : {0, 1}) story.reached(rank, Stage::collective);  // of a group of their own
+  story.entered(2, Stage::collective, 3, "allreduce_");
+  for (const int rank : {0, 1}) story.does(rank, Activity::working);
+  story.does(2, Activity::quiet);
+  story.pass(200s);
+  for (const int rank : {0, 1}) story.exited(rank, Exited{0});
+  story.pass(3s);
+  CHECK_FALSE(story.verdict());
+  SECTION("and comes") {
+    story.reached(2, Stage::collective);
+    story.pass(60s);
+    CHECK_FALSE(story.verdict());
+  }
+  SECTION("and where it does not come, the rank hangs") {
+    story.pass(5s);
+    CHECK(story.suspects() == Ranks{2});
+  }
+}
+
 TEST_CASE("a rank that waits for a daemon's answer has time while daemons work", "[stages]") {
   Story story = rank_2_is_missing();
   story.awaits_another(2);
