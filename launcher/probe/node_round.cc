@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/json_fields.h"
 
@@ -274,12 +275,23 @@ Works slowest_of(const std::vector<Told>& all) {
   return works;
 }
 
+/// Whether a node hung, and the others only lost its ranks when those were aborted: their word may
+/// be here before its own.
+bool lost_those_that_hung(const std::vector<Told>& all) {
+  const auto hung_by_itself = [](const Told& one) {
+    return is_kind<Hung>(one) && !one.round->cut_short;
+  };
+  return std::ranges::any_of(all, hung_by_itself) && std::ranges::all_of(all, [](const Told& one) {
+           return !is_kind<Failed>(one) || one.round->cause == cause::kPeerLost;
+         });
+}
+
 void merge(const std::vector<Told>& all, std::size_t nodes, GroupResult& result) {
   if (all.size() == nodes && std::ranges::all_of(all, is_kind<Works>)) {
     result.verdict = slowest_of(all);
     return;
   }
-  const bool hung_first = all.front().round->trouble == Trouble::hung;
+  const bool hung_first = all.front().round->trouble == Trouble::hung || lost_those_that_hung(all);
   if (!hung_first) merge_failures(all, result);  // after a hang, ranks fail since they are aborted
   if (std::holds_alternative<Failed>(result.verdict)) return;
   const auto untold = std::ranges::find_if(all, is_kind<Untold>);

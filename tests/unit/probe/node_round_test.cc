@@ -169,6 +169,18 @@ TEST_CASE("ranks that fail because a hung node was aborted do not make it a fail
   CHECK(desk.results().front().cause.empty());
 }
 
+TEST_CASE("a node whose loss of a hung one is told before that hangs by itself is no failure") {
+  RoundDesk desk = two_nodes();
+  NodeRound follower = ended(Failed{{{0, Phase::first_all_reduce, "connection closed"}}});
+  follower.trouble = Trouble::failed;
+  follower.cause = "peer-lost";
+  (void)desk.take(0, follower);
+  NodeRound hung = ended(Hung{Phase::first_all_reduce, {2, 3}});
+  hung.trouble = Trouble::hung;
+  (void)desk.take(1, hung);
+  CHECK(desk.results().front().verdict == Verdict{Hung{Phase::first_all_reduce, {0, 2, 3}}});
+}
+
 TEST_CASE("the node that failed first is named") {
   RoundDesk desk = two_nodes();
   (void)desk.take(1, trouble(Trouble::failed));
