@@ -54,20 +54,18 @@ std::string upper(std::string word) {
   return word;
 }
 
-bool looks_like_variable(std::string_view word);
+// NCCL_TIMEOUT, or what somebody takes for one.
+bool looks_like_variable(std::string_view word) {
+  return word.find('_') != std::string_view::npos && std::ranges::all_of(word, [](char c) {
+           return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+         });
+}
 
 // "$NCCL_TIMEOUT" and "NCCL_TIMEOUT=30" are questions about NCCL_TIMEOUT.
 std::string without_shell(const std::string& word) {
   const std::string name = word.substr(word.starts_with('$') ? 1 : 0);
   const std::string before = name.substr(0, name.find('='));
   return looks_like_variable(upper(before)) ? before : word;
-}
-
-// NCCL_TIMEOUT, or what somebody takes for one.
-bool looks_like_variable(std::string_view word) {
-  return word.find('_') != std::string_view::npos && std::ranges::all_of(word, [](char c) {
-           return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-         });
 }
 
 Error unknown(const std::string& word) {

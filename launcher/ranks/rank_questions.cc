@@ -1,6 +1,7 @@
 #include "safelaunch/ranks/rank_questions.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "safelaunch/base/format.h"
@@ -154,24 +155,21 @@ std::string who_waits_for_whom(const Failure& waiting, const RankAnswers& answer
 }
 
 std::string where_ranks_stand(const RankAnswers& answers) {
-  std::map<std::string, std::vector<Rank>> ranks_at;
+  std::vector<AlikeRanks> places;
   for (const auto& [rank, stack] : answers.stacks)
-    if (!stack.where.empty()) ranks_at[stack.where].push_back(rank);
-  std::vector<std::pair<std::string, std::vector<Rank>>> places(ranks_at.begin(), ranks_at.end());
-  std::ranges::sort(places, {}, [](const auto& place) {
-    return std::pair(place.second.size(), place.second.front());
-  });
+    if (!stack.where.empty()) add_alike(places, rank, stack.where);
+  if (places.empty()) return {};  // no hook answers, so nobody's silence is news
+  std::ranges::stable_sort(places, {}, [](const AlikeRanks& one) { return one.ranks.size(); });
   std::vector<std::string> words;
-  for (const auto& [where, ranks] : places)
-    if (words.size() < kMostPlaces) words.push_back(rank_list(ranks) + " in " + where);
+  for (const AlikeRanks& place : std::span(places).first(std::min(places.size(), kMostPlaces)))
+    words.push_back(fmt::format("{} in {}", rank_list(place.ranks), place.words));
   if (places.size() > kMostPlaces)
     words.push_back(fmt::format("others in {} more places", places.size() - kMostPlaces));
-  std::map<Activity, std::vector<Rank>> silent;
-  for (const auto& [rank, activity] : answers.silent) silent[activity].push_back(rank);
-  if (!places.empty())
-    for (const auto& [activity, ranks] : silent)
-      words.push_back(
-          fmt::format("{}, which did not answer ({})", rank_list(ranks), name(activity)));
+  std::vector<AlikeRanks> silent;
+  for (const auto& [rank, activity] : answers.silent) add_alike(silent, rank, name(activity));
+  for (const AlikeRanks& those : silent)
+    words.push_back(
+        fmt::format("{}, which did not answer ({})", rank_list(those.ranks), those.words));
   return join(words, "; ");
 }
 

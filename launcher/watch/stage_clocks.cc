@@ -226,7 +226,7 @@ Patience Stages::patience_with_passed(const RankState& rank, const Standing& sta
   // way.
   if (const auto ended = rank.ended_at())
     return {std::max(standing.since, *ended + config_.limits.stopped), false};
-  if (!rank.alive()) return {standing.since, false};
+  if (!rank.known()) return {standing.since, false};
   if (busy(rank, now))
     return patience_with(rank, standing.stage, standing.since, now, config_.limits);
   const Duration limit = limit_of(standing.stage, config_.limits);

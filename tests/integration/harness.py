@@ -93,6 +93,30 @@ def extensions():
     return without_stale_locks(pathlib.Path(cache, f"safelaunch-test-torch-extensions-{os.getuid()}"))
 
 
+# Every rank trains; then rank 1 leaves the others alone.
+HANGS_IN_TRAINING = '''
+import os
+import time
+
+import torch
+import torch.distributed as dist
+
+
+def loads_data():
+    open("late", "w").close()
+    time.sleep(3600)
+
+
+dist.init_process_group("gloo")
+for step in range(20):
+    dist.all_reduce(torch.ones(4))
+    time.sleep(0.05)  # as long as the first one's end is looked for
+if os.environ["RANK"] == "1":
+    loads_data()
+dist.all_reduce(torch.ones(4))
+'''
+
+
 class Run:
     """One finished run: status, output, and the record in its run directory."""
 

@@ -11,7 +11,7 @@ import sys
 import time
 import unittest
 
-from harness import SAFELAUNCH, SOAK, SafelaunchTest, main, processes_with, torchrun, wait_until
+from harness import HANGS_IN_TRAINING, SAFELAUNCH, SOAK, SafelaunchTest, main, processes_with, torchrun, wait_until
 from terminal import Terminal
 
 # A rank that saves when it is told to end. It notes each call of its handler, and takes so long that
@@ -62,21 +62,8 @@ if os.environ["RANK"] == "1" and not open("late", "w").close():
 dist.init_process_group("gloo")
 """
 
-# Rank 1 leaves the others alone in the middle of training, and nobody ends when told to.
-HANGS_IN_TRAINING = """
-import os, signal, time, torch, torch.distributed as dist
-signal.signal(signal.SIGINT, signal.SIG_IGN)
-def loads_data():
-    open("late", "w").close()
-    time.sleep(600)
-dist.init_process_group("gloo")
-for step in range(20):
-    dist.all_reduce(torch.ones(4))
-    time.sleep(0.05)  # as long as the first one's end is looked for
-if os.environ["RANK"] == "1":
-    loads_data()
-dist.all_reduce(torch.ones(4))
-"""
+# A hang in training of which nobody ends when told to.
+HANGS_STUBBORNLY = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n" + HANGS_IN_TRAINING
 
 # A launcher that goes on after USR1, and says so.
 HEEDING = """
@@ -192,7 +179,7 @@ class Stopping(SafelaunchTest):
         terminal.close()
 
     def test_ctrl_c_on_a_hang_in_training_tells_where_each_rank_stood(self):
-        terminal = self.in_terminal("--grace", "100s", "--run-dir", self.folder / "run", *self.ranks(2, HANGS_IN_TRAINING))
+        terminal = self.in_terminal("--grace", "100s", "--run-dir", self.folder / "run", *self.ranks(2, HANGS_STUBBORNLY))
         events = self.folder / "run" / "events.jsonl"
         wait_until((self.folder / "late").exists, what="the rank that is late")
         wait_until(lambda: '"training"' in events.read_text(), what="the training")

@@ -6,7 +6,7 @@ import pathlib
 import subprocess
 import sys
 
-from harness import SAFELAUNCH, SafelaunchTest, free_port, is_alive, main, wait_until
+from harness import HANGS_IN_TRAINING, SAFELAUNCH, SafelaunchTest, free_port, is_alive, main, wait_until
 
 # Rank 1 never comes; the others wait for it.
 HANG = '''
@@ -23,28 +23,6 @@ def never_reaches_init():
 if os.environ["RANK"] == "1":
     never_reaches_init()
 dist.init_process_group("gloo")
-'''
-
-# Every rank trains; then rank 1 leaves the others alone.
-LATE = '''
-import os
-import time
-
-import torch
-import torch.distributed as dist
-
-
-def loads_data():
-    time.sleep(3600)
-
-
-dist.init_process_group("gloo")
-for step in range(20):
-    dist.all_reduce(torch.ones(4))
-    time.sleep(0.05)  # as long as the first one's end is looked for
-if os.environ["RANK"] == "1":
-    loads_data()
-dist.all_reduce(torch.ones(4))
 '''
 
 # A rank without torch, started by nobody of ours.
@@ -119,7 +97,7 @@ class OurJobs(StacksTest):
                           if event["e"] in ("verdict", "notice", "hook_error")])
 
     def test_in_training_too_the_hooks_tell_where_the_ranks_stand_and_what_they_have_finished(self):
-        job = self.start("--nproc-per-node", "2", "--", sys.executable, self.script(LATE))
+        job = self.start("--nproc-per-node", "2", "--", sys.executable, self.script(HANGS_IN_TRAINING))
         try:
             wait_until(lambda: "loads_data" in self.places()[1].get(1, {}).get("where", ""), what="rank 1 in its place")
             ranks = self.places()[1]
