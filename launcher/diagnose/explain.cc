@@ -103,6 +103,8 @@ constexpr std::array kCommonNames{
     CommonName{"sigkill", cause::kHostOom},
     CommonName{"connection refused", cause::kConnectFailed},
     CommonName{"no route to host", cause::kConnectFailed},
+    CommonName{"no space left on device", cause::kDiskFull},
+    CommonName{"disk quota exceeded", cause::kDiskFull},
 };
 
 // Some patterns hold only for the last line of a traceback, which a person leaves out.

@@ -103,8 +103,11 @@ class OurJobs(StacksTest):
             ranks = self.places()[1]
             self.assertIn("all_reduce", ranks[0]["where"])
             self.assertEqual([ranks[rank]["standing"] for rank in (0, 1)], ["in training"] * 2)
-            self.assertEqual([ranks[rank]["collectives"] for rank in (0, 1)], [20, 20])
-            self.assertRegex(self.stacks().stdout, r"rank 1 \(pid \d+\): in job.py:\d+ loads_data; in training; 20 collectives finished")
+            # gloo's two threads each note what they have finished; the older may be noted last.
+            for rank in (0, 1):
+                self.assertIn(ranks[rank]["collectives"], (18, 19, 20))
+            self.assertRegex(self.stacks().stdout,
+                             r"rank 1 \(pid \d+\): in job.py:\d+ loads_data; in training; (18|19|20) collectives finished")
             status = subprocess.run([SAFELAUNCH, "status"], env=self.environment(), cwd=self.folder, capture_output=True, text=True,
                                     timeout=120)
             self.assertIn("0.0 collectives a second", status.stdout)

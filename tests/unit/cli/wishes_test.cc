@@ -134,6 +134,8 @@ TEST_CASE("a word that means nothing is told with the nearest cause", "[explain]
 TEST_CASE("an error's words are answered with the cause that they name", "[explain]") {
   CHECK_THAT(explain_sentence("CUDA out of memory"), Catch::Matchers::ContainsSubstring("gpu-oom"));
   CHECK_THAT(explain_sentence("Bus error"), Catch::Matchers::ContainsSubstring("shm-small"));
+  CHECK_THAT(explain_sentence("No space left on device"),
+             Catch::Matchers::ContainsSubstring("disk-full"));
   CHECK_THAT(explain_sentence("environment variable RANK expected, but not set"),
              Catch::Matchers::ContainsSubstring("world-variables"));
   CHECK(explain_sentence("the cat sat on the mat") == "No known cause shows in these words.\n");

@@ -259,6 +259,20 @@ constexpr CauseLine kProofs[] = {
      "ValueError: Error initializing torch.distributed using env:// rendezvous: environment "
      "variable RANK expected, but not set"},
     {"world-variables", "KeyError: 'LOCAL_RANK'"},
+    {"group-not-initialized",
+     "ValueError: Default process group has not been initialized, please make sure to call "
+     "init_process_group."},
+    {"device-assert", "RuntimeError: CUDA error: device-side assert triggered"},
+    {"device-assert",
+     "node-1:4711:4790 [0] NCCL WARN Cuda failure 710 'device-side assert triggered'"},
+    {"disk-full", "OSError: [Errno 28] No space left on device"},
+    {"disk-full", "OSError: [Errno 122] Disk quota exceeded: '/home/u/checkpoint'"},
+    {"disk-full", "RuntimeError: write(): fd 3 failed with No space left on device"},
+    {"disk-full",
+     "RuntimeError: [enforce fail at inline_container.cc:672] . unexpected pos 576 vs 534"},
+    {"disk-full",
+     "RuntimeError: [enforce fail at inline_container.cc:783] . PytorchStreamWriter failed writing "
+     "file data/0: file write failed"},
     {"shm-data-loader",
      "RuntimeError: unable to mmap 8192 bytes from file </torch_7_1_0>: Cannot allocate memory"},
     {"shm-attach",

@@ -82,6 +82,12 @@ constexpr NearMiss kNearMisses[] = {
      "vm:1:1 [0] a.cc:1 NCCL WARN Bootstrap Root : rank 1 of 2 ranks has already checked in"},
     {"duplicate-rank", "world-size-mismatch",
      "vm:1:1 [0] a.cc:1 NCCL WARN Bootstrap Root : mismatch in info from procs, info 2 : 3"},
+    {"group-not-initialized", "none",
+     "ValueError: trying to initialize the default process group twice!"},
+    {"device-assert", "none", "RuntimeError: CUDA error: an illegal memory access was encountered"},
+    {"disk-full", "none", "OSError: [Errno 30] Read-only file system: '/data/checkpoint'"},
+    {"disk-full", "shm-data-loader",
+     "RuntimeError: unable to write to file </torch_4711_0>: No space left on device (28)"},
     {"world-variables", "none", "KeyError: 'rank'"},
     {"world-variables", "slurm-half", "KeyError: 'SLURM_PROCID'"},
     {"slurm-half", "none", "KeyError: 'label'"},
@@ -107,7 +113,7 @@ constexpr NearMiss kNearMisses[] = {
      "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -15) local_rank: 0 "
      "(pid: "
      "290) of binary: /usr/bin/python"},
-    {"open-files", "none", "OSError: [Errno 28] No space left on device"},
+    {"open-files", "disk-full", "OSError: [Errno 28] No space left on device"},
     {"file-exchange", "none",
      "vm:1:1 [0] misc/shmutils.cc:1 NCCL WARN unlink shared memory /dev/shm/nccl-AbCdEf failed, "
      "error: Permission denied"},
