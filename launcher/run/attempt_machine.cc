@@ -166,7 +166,7 @@ void AttemptMachine::take(const SignalCame& event, TimePoint now) {
     state_ = Explaining{event};
     return actions_.push_back(AskRanks{kAnswersBeforeSignal, ranks::Whom::imported});
   }
-  if (first) return stop_and_explain_later(event, {}, now);
+  if (first) return stop_and_explain_later(event, now);
   if (const auto* explaining = std::get_if<Explaining>(&state_))
     explain_and_stop(Explaining(*explaining), {}, now);
   if (is<Asking>() || is<Stopping>()) stop_as_the_user_wants(event);
@@ -174,11 +174,9 @@ void AttemptMachine::take(const SignalCame& event, TimePoint now) {
 
 // A job that is still there after a while is explained, so that a person does not take a long
 // checkpoint for a hang and kill it, and knows of a hang where it stands.
-void AttemptMachine::stop_and_explain_later(const SignalCame& event, std::string standing,
-                                            TimePoint now) {
+void AttemptMachine::stop_and_explain_later(const SignalCame& event, TimePoint now) {
   stop_as_the_user_wants(event);
-  if (is_insisting(event.signal))
-    state_ = Stopping{now + kUnexplainedSilence, event.signal, std::move(standing)};
+  if (is_insisting(event.signal)) state_ = Stopping{now + kUnexplainedSilence, event.signal};
 }
 
 // A signal that comes while the attempt is stopped for another reason is not the reason, but the
@@ -200,7 +198,11 @@ void AttemptMachine::stop_as_the_user_wants(const SignalCame& event) {
 void AttemptMachine::explain_and_stop(const Explaining& explaining,
                                       const ranks::RankAnswers& answers, TimePoint now) {
   const SignalCame& told = explaining.told;
-  if (!told.waiting) return stop_and_explain_later(told, ranks::where_ranks_stand(answers), now);
+  if (!told.waiting) {
+    met_ = {told.signal, ranks::where_ranks_stand(answers),
+            answers.stacks.size() + answers.silent.size() == 1};
+    return stop_and_explain_later(told, now);
+  }
   const std::string who = signal_name(told.signal);
   actions_.push_back(
       TellUser{fmt::format("{}: {}", who, ranks::who_waits_for_whom(*told.waiting, answers))});
@@ -264,6 +266,8 @@ void AttemptMachine::take(const RecordingStopped& event, TimePoint) {
 
 void AttemptMachine::take(const OutputDrained&, TimePoint) {
   if (!is<Draining>()) return;
+  // The traceback of a single process that Ctrl-C ends tells the same.
+  if (!met_.alone || met_.signal != SIGINT) tell_what_the_signal_met();
   state_ = Over{};
   actions_.push_back(AttemptOver{});
 }
@@ -275,10 +279,15 @@ void AttemptMachine::take(const AttemptTimePassed&, TimePoint now) {
   if (is<Draining>()) return take(OutputDrained{}, now);
   auto& stopping = std::get<Stopping>(state_);
   stopping.explain_at.reset();
-  const std::string who = signal_name(stopping.signal);
-  if (!stopping.standing.empty())
-    actions_.push_back(TellUser{fmt::format("{} came to {}", who, stopping.standing)});
-  actions_.push_back(TellUser{who + ": " + time_to_save("A second one")});
+  tell_what_the_signal_met();
+  actions_.push_back(
+      TellUser{fmt::format("{}: {}", signal_name(stopping.signal), time_to_save("A second one"))});
+}
+
+void AttemptMachine::tell_what_the_signal_met() {
+  const std::string standing = std::exchange(met_.standing, {});
+  if (standing.empty()) return;
+  actions_.push_back(TellUser{fmt::format("{} came to {}", signal_name(met_.signal), standing)});
 }
 
 }  // namespace safelaunch::run

@@ -166,7 +166,8 @@ using AttemptAction = std::variant<AskRanks, AskRas, ForwardSignal, EndWatching,
 ///   - running: a verdict on a rank's own failure leaves the launcher a moment to end the others in
 ///     its own words; all other verdicts ask the ranks where they stand before they are stopped.
 ///   - explaining: before INT or TERM reaches the ranks, they are asked where they stand. Where
-///     ranks wait for others, who waits for whom is told at once; else only where the job stays.
+///     ranks wait for others, who waits for whom is told at once; else where the ranks stood is told
+///     once the job has ended, or has stayed for a while.
 ///   - draining: a reader may take the output as slowly as it likes, unless somebody has asked for
 ///     the end: then it has two seconds, and none after a second signal.
 ///   - A signal while safelaunch itself stops the attempt cannot change that; it ends the run
@@ -196,7 +197,12 @@ class AttemptMachine {
   struct Stopping {
     std::optional<TimePoint> explain_at;
     int signal = 0;
-    std::string standing;  ///< where the ranks stood when the signal came; empty: nobody knows
+  };
+  /// The ranks as a signal met them.
+  struct Met {
+    int signal = 0;
+    std::string standing;  ///< where they stood; empty: nobody knows, or the user has been told
+    bool alone = false;    ///< there was one only
   };
   struct Draining {
     std::optional<TimePoint> until;  ///< the deadline of the wait; none: it has no limit
@@ -221,9 +227,10 @@ class AttemptMachine {
 
   void note(const SignalCame& event);
   void stop_as_the_user_wants(const SignalCame& event);
-  void stop_and_explain_later(const SignalCame& event, std::string standing, TimePoint now);
+  void stop_and_explain_later(const SignalCame& event, TimePoint now);
   void explain_and_stop(const Explaining& explaining, const ranks::RankAnswers& answers,
                         TimePoint now);
+  void tell_what_the_signal_met();
   void tell_stall(const watch::StallReport& report, const ranks::RankAnswers& answers);
   void one_has_answered();
   void stop_lost();
@@ -243,6 +250,7 @@ class AttemptMachine {
   AttemptRules rules_;
   AttemptOutcome outcome_;
   std::variant<Running, Explaining, Asking, Stopping, Draining, Over> state_ = Running{};
+  Met met_;
   bool trained_ = false;                ///< the job has trained, or may have, as the verdict said
   std::vector<AttemptAction> actions_;  ///< the actions of the present call
 };

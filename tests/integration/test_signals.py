@@ -178,16 +178,31 @@ class Stopping(SafelaunchTest):
         terminal.press_ctrl_c()
         terminal.close()
 
-    def test_ctrl_c_on_a_hang_in_training_tells_where_each_rank_stood(self):
-        terminal = self.in_terminal("--grace", "100s", "--run-dir", self.folder / "run", *self.ranks(2, HANGS_STUBBORNLY))
+    def hang_in_training(self, text, *options):
+        """A terminal in which rank 1 stays away from the collective that rank 0 waits in."""
+        terminal = self.in_terminal(*options, "--run-dir", self.folder / "run", *self.ranks(2, text))
         events = self.folder / "run" / "events.jsonl"
         wait_until((self.folder / "late").exists, what="the rank that is late")
         wait_until(lambda: '"training"' in events.read_text(), what="the training")
+        return terminal
+
+    def assert_told_where_ranks_stood(self, terminal):
+        self.assertRegex(terminal.output, rb"safelaunch: SIGINT came to rank 0 in job.py:\d+ <module>.*; rank 1 in job.py:\d+ loads_data")
+
+    def test_ctrl_c_on_a_hang_in_training_tells_where_each_rank_stood(self):
+        terminal = self.hang_in_training(HANGS_STUBBORNLY, "--grace", "100s")
         terminal.press_ctrl_c()
         terminal.read_until(b"safelaunch: SIGINT: stopping; the ranks get 100s to save (--grace)")
-        self.assertRegex(terminal.output, rb"SIGINT came to rank 0 in job.py:\d+ <module> \S+ all_reduce; rank 1 in job.py:\d+ loads_data")
+        self.assert_told_where_ranks_stood(terminal)
         terminal.press_ctrl_c()
         terminal.close()
+
+    def test_a_hang_in_training_that_ctrl_c_ends_at_once_is_told_at_its_end(self):
+        terminal = self.hang_in_training(HANGS_IN_TRAINING)
+        terminal.press_ctrl_c()
+        self.assertEqual(terminal.close(), 128 + signal.SIGINT)
+        self.assert_told_where_ranks_stood(terminal)
+        self.assertEqual(terminal.output.count(b"SIGINT came to"), 1)
 
     def test_ctrl_c_after_a_verdict_starts_no_other_attempt(self):
         job = self.start("--init-timeout", "1s", "--quiet-timeout", "1s", *self.ranks(2, WAITING_FOR_RANK_1))

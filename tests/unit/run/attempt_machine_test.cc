@@ -212,6 +212,24 @@ TEST_CASE("the ranks are asked before the signal, and told of only where the job
         "SIGINT: stopping; the ranks get 30s to save (--grace). A second one kills them now\n");
 }
 
+TEST_CASE("a job that ends at once after a signal tells at its end where it stood", "[attempt]") {
+  Told attempt;
+  attempt.signal(SIGTERM);
+  attempt.ranks_answer(rank_1_is_in("train.py:50 load"));
+  attempt.end_processes();
+  CHECK(attempt.said().empty());
+  attempt.on(OutputDrained{});
+  CHECK(attempt.said() == "SIGTERM came to rank 1 in train.py:50 load\n");
+}
+
+TEST_CASE("a single process that Ctrl-C ends has said itself where it stood", "[attempt]") {
+  Told attempt;
+  attempt.signal(SIGINT);
+  attempt.ranks_answer(rank_1_is_in("train.py:50 load"));
+  attempt.end_processes(/*output_drained=*/true);
+  CHECK(attempt.said().empty());
+}
+
 TEST_CASE("a second TERM while the ranks are asked stops the job harder at once", "[attempt]") {
   Told attempt;
   attempt.signal(SIGTERM);
