@@ -259,6 +259,8 @@ constexpr CauseLine kProofs[] = {
      "ValueError: Error initializing torch.distributed using env:// rendezvous: environment "
      "variable RANK expected, but not set"},
     {"world-variables", "KeyError: 'LOCAL_RANK'"},
+    {"module-missing", "ModuleNotFoundError: No module named 'torch'"},
+    {"module-missing", "ImportError: No module named apex"},
     {"group-not-initialized",
      "ValueError: Default process group has not been initialized, please make sure to call "
      "init_process_group."},

@@ -82,6 +82,8 @@ constexpr NearMiss kNearMisses[] = {
      "vm:1:1 [0] a.cc:1 NCCL WARN Bootstrap Root : rank 1 of 2 ranks has already checked in"},
     {"duplicate-rank", "world-size-mismatch",
      "vm:1:1 [0] a.cc:1 NCCL WARN Bootstrap Root : mismatch in info from procs, info 2 : 3"},
+    {"module-missing", "none",
+     "ImportError: cannot import name 'packaging' from 'pkg_resources' (unknown location)"},
     {"group-not-initialized", "none",
      "ValueError: trying to initialize the default process group twice!"},
     {"device-assert", "none", "RuntimeError: CUDA error: an illegal memory access was encountered"},
