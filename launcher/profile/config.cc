@@ -189,30 +189,30 @@ using Refusal = std::optional<std::string> (*)(std::string_view);
 
 // Reads a word that `refuse` must accept.
 void read_checked(YamlReader& reader, std::string_view key, Refusal refuse, std::string& word) {
-  reader.read_with(key, [&](const YamlNode& node) -> std::optional<Error> {
+  reader.read_with(key, [&](const YamlNode& node) -> Mistakes {
     const auto why = node.kind == YamlNode::Kind::scalar ? refuse(node.text)
                                                          : std::optional<std::string>("not a word");
-    if (why) return error_at(node.place, fmt::format("{}: {}", key, *why));
+    if (why) return Mistake{node.place, fmt::format("{}: {}", key, *why)};
     word = node.text;
-    return std::nullopt;
+    return {};
   });
 }
 
-std::optional<Error> read_env_match(const YamlNode& node, ClusterMatch& match) {
+Mistakes read_env_match(const YamlNode& node, ClusterMatch& match) {
   if (node.kind != YamlNode::Kind::map)
-    return error_at(node.place, "env must be a map of variables to patterns");
+    return Mistake{node.place, "env must be a map of variables to patterns"};
   Mistakes mistakes;
   for (const YamlEntry& entry : node.entries) {
     if (!is_variable_name(entry.key))
-      mistakes.add(entry.place, fmt::format("'{}' is not a variable name", entry.key));
+      mistakes.add({entry.place, fmt::format("'{}' is not a variable name", entry.key)});
     if (const auto why = refuse_pattern(entry.value.text))
-      mistakes.add(entry.value.place, fmt::format("{}: {}", entry.key, *why));
+      mistakes.add({entry.value.place, fmt::format("{}: {}", entry.key, *why)});
     match.env[entry.key] = entry.value.text;
   }
-  return mistakes.error();
+  return mistakes;
 }
 
-std::optional<Error> read_match(const YamlNode& node, ClusterMatch& match) {
+Mistakes read_match(const YamlNode& node, ClusterMatch& match) {
   YamlReader reader(node, "match", kMatchKeys);
   read_checked(reader, "hostname", refuse_pattern, match.hostname);
   read_checked(reader, "gpu", refuse_pattern, match.gpu);
@@ -221,32 +221,25 @@ std::optional<Error> read_match(const YamlNode& node, ClusterMatch& match) {
   if (reader.well_so_far() && match.empty())
     reader.fail(node.place,
                 "match has no condition; what holds everywhere stands at the top level");
-  return reader.error();
+  return reader.mistakes();
 }
 
-std::optional<Error> read_chain(const YamlNode& node, Rules& rules) {
+Mistakes read_chain(const YamlNode& node, Rules& rules) {
   YamlNode one;
   one.items = {node};
   const YamlNode& list = node.kind == YamlNode::Kind::list ? node : one;
   std::vector<std::string> words;
   for (const YamlNode& item : list.items) {
     if (item.kind != YamlNode::Kind::scalar)
-      return error_at(item.place, "chain must be a list of profiles");
+      return Mistake{item.place, "chain must be a list of profiles"};
     words.push_back(item.text);
   }
   const Result<std::vector<std::string>> chain = parse_chain(words);
-  if (chain.has_error()) return error_at(node.place, "chain: " + chain.error().message);
-  if (chain->empty()) return error_at(node.place, "chain must name at least one profile");
+  if (chain.has_error()) return Mistake{node.place, "chain: " + chain.error().message};
+  if (chain->empty()) return Mistake{node.place, "chain must name at least one profile"};
   rules.chain = *chain;
   rules.chain_place = node.place;
-  return std::nullopt;
-}
-
-std::optional<Error> read_options(const YamlNode& node, settings::Settings& options) {
-  const Result<settings::Settings> settings = read_settings(node, settings::OptionScope::config);
-  if (settings.has_error()) return settings.error();
-  options = *settings;
-  return std::nullopt;
+  return {};
 }
 
 void read_rules(YamlReader& reader, Rules& rules) {
@@ -257,11 +250,12 @@ void read_rules(YamlReader& reader, Rules& rules) {
   reader.read_with("unset", [&](const YamlNode& node) {
     return read_unset(node, variables.env, variables.unset);
   });
-  reader.read_with("options",
-                   [&](const YamlNode& node) { return read_options(node, rules.options); });
+  reader.read_with("options", [&](const YamlNode& node) {
+    return read_settings(node, settings::OptionScope::config, rules.options);
+  });
 }
 
-std::optional<Error> read_cluster(const YamlNode& node, std::vector<ClusterRule>& clusters) {
+Mistakes read_cluster(const YamlNode& node, std::vector<ClusterRule>& clusters) {
   ClusterRule rule;
   rule.place = node.place;
   YamlReader reader(node, "a cluster rule", kClusterKeys);
@@ -275,16 +269,15 @@ std::optional<Error> read_cluster(const YamlNode& node, std::vector<ClusterRule>
   reader.read_with("match", [&](const YamlNode& value) { return read_match(value, rule.match); });
   read_rules(reader, rule.rules);
   clusters.push_back(std::move(rule));
-  return reader.error();
+  return reader.mistakes();
 }
 
-std::optional<Error> read_clusters(const YamlNode& node, std::vector<ClusterRule>& clusters) {
+Mistakes read_clusters(const YamlNode& node, std::vector<ClusterRule>& clusters) {
   if (node.kind != YamlNode::Kind::list)
-    return error_at(node.place, "clusters must be a list of rules, each with '- name: …'");
+    return Mistake{node.place, "clusters must be a list of rules, each with '- name: …'"};
   Mistakes mistakes;
-  for (const YamlNode& item : node.items)
-    if (const auto error = read_cluster(item, clusters)) mistakes.add(*error);
-  return mistakes.error();
+  for (const YamlNode& item : node.items) mistakes.add(read_cluster(item, clusters));
+  return mistakes;
 }
 
 // The config at a path; none where there is no file.
@@ -335,7 +328,7 @@ Result<Config> read_config(std::string_view text, const std::string& file) {
   read_rules(reader, config.everywhere);
   reader.read_with("clusters",
                    [&](const YamlNode& node) { return read_clusters(node, config.clusters); });
-  if (reader.error()) return first_mistakes(*reader.error());
+  if (!reader.mistakes().empty()) return error_of(reader.mistakes());
   return config;
 }
 

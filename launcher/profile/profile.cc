@@ -75,7 +75,7 @@ void read_causes(YamlReader& reader, const YamlNode& root, std::string_view key,
           fmt::format("{}: '{}' is not a cause's id (small letters, digits and -)", key, cause));
 }
 
-std::optional<Error> read_timeouts(const YamlNode& node, Timeouts& timeouts) {
+Mistakes read_timeouts(const YamlNode& node, Timeouts& timeouts) {
   YamlReader reader(node, "timeouts", kTimeoutKeys);
   reader.read("init", timeouts.init);
   reader.read("collective", timeouts.collective);
@@ -83,7 +83,7 @@ std::optional<Error> read_timeouts(const YamlNode& node, Timeouts& timeouts) {
   reader.read("work", timeouts.work);
   reader.read("start", timeouts.start);
   reader.read("stall", timeouts.stall);
-  return reader.error();
+  return reader.mistakes();
 }
 
 // Why no argument of a script can be the option that a key names, or nothing: a script's `--lr=3`
@@ -101,101 +101,94 @@ std::string refuse_option(std::string_view key) {
       key, option);
 }
 
-std::optional<Error> read_replacements(const YamlNode& node, ArgumentChanges& args) {
+Mistakes read_replacements(const YamlNode& node, ArgumentChanges& args) {
   if (node.kind != YamlNode::Kind::map)
-    return error_at(node.place, "replace must be a map of options to their new values");
+    return Mistake{node.place, "replace must be a map of options to their new values"};
   Mistakes mistakes;
   for (const YamlEntry& entry : node.entries) {
     if (const std::string why = refuse_option(entry.key); !why.empty())
-      mistakes.add(entry.place, why);
+      mistakes.add({entry.place, why});
     else if (entry.value.kind == YamlNode::Kind::null)
       args.replace[entry.key] = std::nullopt;
     else if (entry.value.kind == YamlNode::Kind::scalar)
       args.replace[entry.key] = entry.value.text;
     else
-      mistakes.add(entry.value.place, fmt::format("{} must be one value", entry.key));
+      mistakes.add({entry.value.place, fmt::format("{} must be one value", entry.key)});
   }
-  return mistakes.error();
+  return mistakes;
 }
 
-std::optional<Error> read_args(const YamlNode& node, ArgumentChanges& args) {
+Mistakes read_args(const YamlNode& node, ArgumentChanges& args) {
   YamlReader reader(node, "args", kArgumentKeys);
   reader.read("append", args.append);
   reader.read_with("replace",
                    [&](const YamlNode& value) { return read_replacements(value, args); });
-  return reader.error();
+  return reader.mistakes();
 }
 
-std::optional<Error> read_python(const YamlNode& node, bool& faulthandler) {
+Mistakes read_python(const YamlNode& node, bool& faulthandler) {
   YamlReader reader(node, "python", kPythonKeys);
   reader.read("faulthandler", faulthandler);
-  return reader.error();
+  return reader.mistakes();
 }
 
-std::optional<Error> read_group_timeout(const YamlNode& node, std::optional<Duration>& timeout) {
+Mistakes read_group_timeout(const YamlNode& node, std::optional<Duration>& timeout) {
   timeout.reset();
-  if (node.kind == YamlNode::Kind::scalar && node.text == "keep") return std::nullopt;
+  if (node.kind == YamlNode::Kind::scalar && node.text == "keep") return {};
   const Result<Duration> parsed = parse_duration(node.text);
   if (node.kind != YamlNode::Kind::scalar || parsed.has_error() || *parsed == Duration::zero())
-    return error_at(
+    return Mistake{
         node.place,
         fmt::format("process_group_timeout: '{}' is neither keep nor a duration such as 30min",
-                    node.text));
+                    node.text)};
   timeout = *parsed;
-  return std::nullopt;
+  return {};
 }
 
-Result<int> read_number_of_processes(const YamlNode& node) {
+std::optional<int> number_of_processes(const YamlNode& node) {
   const auto number = to_number(node.text);
   if (node.kind != YamlNode::Kind::scalar || !number || *number < 1 || *number > kMostRanksOfANode)
-    return error_at(node.place,
-                    fmt::format("processes: '{}' is neither keep nor a number from 1 to {}",
-                                node.text, kMostRanksOfANode));
-  return *number;
+    return std::nullopt;
+  return number;
 }
 
-std::optional<Error> read_processes(const YamlNode& node, Profile& profile) {
+Mistakes read_processes(const YamlNode& node, Profile& profile) {
   profile.processes.reset();
   profile.ladder.clear();
-  if (node.kind == YamlNode::Kind::scalar && node.text == "keep") return std::nullopt;
+  if (node.kind == YamlNode::Kind::scalar && node.text == "keep") return {};
   const bool several = node.kind == YamlNode::Kind::list && !node.items.empty();
   for (const YamlNode& item : several ? std::span(node.items) : std::span(&node, 1)) {
-    const Result<int> number = read_number_of_processes(item);
-    if (!number) return number.error();
+    const std::optional<int> number = number_of_processes(item);
+    if (!number)
+      return Mistake{item.place,
+                     fmt::format("processes: '{}' is neither keep nor a number from 1 to {}",
+                                 item.text, kMostRanksOfANode)};
     if (std::ranges::find(profile.ladder, *number) != profile.ladder.end())
-      return error_at(item.place, fmt::format("processes: {} is there twice", *number));
+      return Mistake{item.place, fmt::format("processes: {} is there twice", *number)};
     profile.ladder.push_back(*number);
   }
   profile.processes = profile.ladder.front();
   if (profile.ladder.size() == 1) profile.ladder.clear();
-  return std::nullopt;
+  return {};
 }
 
-std::optional<Error> read_profile_options(const YamlNode& node, settings::Settings& options) {
-  const Result<settings::Settings> settings = read_settings(node, settings::OptionScope::profile);
-  if (settings.has_error()) return settings.error();
-  options = settings::overlay(std::move(options), *settings);
-  return std::nullopt;
-}
-
-std::optional<Error> read_force(const YamlNode& node, Profile& profile) {
+Mistakes read_force(const YamlNode& node, Profile& profile) {
   profile.force.clear();
   profile.force_all = node.kind == YamlNode::Kind::scalar && node.text == "true";
-  if (profile.force_all || (node.kind == YamlNode::Kind::scalar && node.text == "false"))
-    return std::nullopt;
+  if (profile.force_all || (node.kind == YamlNode::Kind::scalar && node.text == "false")) return {};
   if (node.kind != YamlNode::Kind::list)
-    return error_at(node.place, "force must be true, false or a list of variables");
+    return Mistake{node.place, "force must be true, false or a list of variables"};
   Mistakes mistakes;
   for (const YamlNode& item : node.items) {
     const auto& unset = profile.unset;
     const bool known = profile.env.contains(item.text) ||
                        std::find(unset.begin(), unset.end(), item.text) != unset.end();
     if (!known)
-      mistakes.add(item.place,
-                   fmt::format("force: the profile neither sets nor unsets '{}'", item.text));
+      mistakes.add(
+          {item.place, fmt::format("force: the profile neither sets nor unsets '{}'", item.text)});
     profile.force.push_back(item.text);
   }
-  return mistakes.error();
+  return mistakes;
 }
 
 void read_identity(YamlReader& reader, const YamlNode& root, Profile& profile) {
@@ -235,19 +228,19 @@ void read_behaviour(YamlReader& reader, Profile& profile) {
   reader.read_with("args", [&](const YamlNode& node) { return read_args(node, profile.args); });
   reader.read_with("python",
                    [&](const YamlNode& node) { return read_python(node, profile.faulthandler); });
-  reader.read_with(
-      "options", [&](const YamlNode& node) { return read_profile_options(node, profile.options); });
+  reader.read_with("options", [&](const YamlNode& node) {
+    return read_settings(node, settings::OptionScope::profile, profile.options);
+  });
 }
 
 // A profile over what it inherits; `extends` is what is wrong with that key.
-Result<Profile> read_over(Profile profile, const YamlNode& root,
-                          const std::optional<Error>& extends) {
+Result<Profile> read_over(Profile profile, const YamlNode& root, const Mistakes& extends) {
   YamlReader reader(root, "a profile", kKeys);
   reader.read_with("extends", [&](const YamlNode&) { return extends; });
   read_identity(reader, root, profile);
   read_variables(reader, profile);
   read_behaviour(reader, profile);
-  if (reader.error()) return first_mistakes(*reader.error());
+  if (!reader.mistakes().empty()) return error_of(reader.mistakes());
   return profile;
 }
 
@@ -261,35 +254,43 @@ using Children = std::vector<Child>;
 // Nobody inherits over so many, and each takes some of the stack.
 constexpr std::size_t kMostGenerations = 100;
 
-Error in_a_circle(const Place& place, const Children& children, const std::string& name) {
+std::string in_a_circle(const Children& children, const std::string& name) {
   std::string circle;
   for (const Child& each : children) circle += each.name + " → ";
-  return error_at(place, fmt::format("extends goes in a circle: {}{}", circle, name));
+  return fmt::format("extends goes in a circle: {}{}", circle, name);
 }
 
 Result<Profile> read_with_parents(const ProfileText& text, const ProfileSource& find,
                                   Children children);
 
-// A profile begins with the defaults, or with the profile that it extends.
-Result<Profile> inherited(const YamlNode& root, const ProfileSource& find,
-                          const Children& children) {
-  const YamlNode* extends = root.find("extends");
-  if (extends == nullptr) return Profile{};
-  if (extends->kind != YamlNode::Kind::scalar)
-    return error_at(extends->place, "extends must be the name of one profile");
-  const Result<ProfileText> parent = find(extends->text);
-  if (parent.has_error()) return error_at(extends->place, "extends: " + parent.error().message);
+// The profile that `extends` names; nothing, and why, where the key itself is wrong. A mistake in
+// that profile's own file is the error.
+Result<std::optional<Profile>> parent_of(const YamlNode& extends, const ProfileSource& find,
+                                         const Children& children, Mistakes& mistakes) {
+  const auto wrong = [&](std::string why) {
+    mistakes.add({extends.place, std::move(why)});
+    return std::optional<Profile>();
+  };
+  if (extends.kind != YamlNode::Kind::scalar)
+    return wrong("extends must be the name of one profile");
+  const Result<ProfileText> parent = find(extends.text);
+  if (parent.has_error()) return wrong("extends: " + parent.error().message);
   if (std::ranges::find(children, parent->origin, &Child::origin) != children.end())
-    return in_a_circle(extends->place, children, extends->text);
+    return wrong(in_a_circle(children, extends.text));
   if (children.size() >= kMostGenerations)
-    return error_at(extends->place,
-                    fmt::format("extends goes on over more than {} profiles", kMostGenerations));
+    return wrong(fmt::format("extends goes on over more than {} profiles", kMostGenerations));
   Result<Profile> profile = read_with_parents(*parent, find, children);
   if (profile.has_error()) return profile.error();
-  profile->extends = extends->text;
-  profile->heals.clear();
-  std::erase_if(profile->causes, [](const CauseAt& cause) { return cause.key == "heals"; });
-  return profile;
+  return std::optional(std::move(*profile));
+}
+
+// What a profile passes on to those that extend it.
+Profile inherited(Profile parent, const std::string& name) {
+  parent.extends = name;
+  parent.heals.clear();
+  std::erase_if(parent.causes, [](const CauseAt& cause) { return cause.key == "heals"; });
+  parent.description.clear();
+  return parent;
 }
 
 Result<Profile> read_with_parents(const ProfileText& text, const ProfileSource& find,
@@ -298,16 +299,16 @@ Result<Profile> read_with_parents(const ProfileText& text, const ProfileSource& 
       text.tree.empty() ? parse_yaml(text.text, text.origin) : tree_of(text.tree, text.origin);
   if (root.has_error()) return root.error();
   children.push_back({text.name, text.origin});
-  Result<Profile> profile = inherited(*root, find, children);
-  std::optional<Error> extends;
-  if (profile.has_error()) {
-    if (!profile.error().message.starts_with(text.origin + ":")) return profile.error();
-    extends = std::exchange(profile, Profile{}).error();  // told with what else is wrong here
+  Profile profile;
+  Mistakes mistakes;
+  if (const YamlNode* extends = root->find("extends")) {
+    Result<std::optional<Profile>> parent = parent_of(*extends, find, children, mistakes);
+    if (parent.has_error()) return parent.error();
+    if (*parent) profile = inherited(std::move(**parent), extends->text);
   }
-  profile->name = text.name;
-  profile->description.clear();
-  profile->origin = text.origin;
-  return read_over(std::move(*profile), *root, extends);
+  profile.name = text.name;
+  profile.origin = text.origin;
+  return read_over(std::move(profile), *root, mistakes);
 }
 
 }  // namespace
@@ -346,12 +347,12 @@ std::optional<Error> unknown_causes(const Profile& profile,
   for (const CauseAt& cause : profile.causes) {
     if (std::ranges::find(known, cause.id) != known.end()) continue;
     const std::string hint = did_you_mean(cause.id, known);
-    mistakes.add(cause.place,
-                 fmt::format("{}: there is no cause '{}'{}", cause.key, cause.id,
-                             hint.empty() ? "; docs/causes.md tells how to add one" : hint));
+    mistakes.add(
+        {cause.place, fmt::format("{}: there is no cause '{}'{}", cause.key, cause.id,
+                                  hint.empty() ? "; docs/causes.md tells how to add one" : hint)});
   }
   if (mistakes.empty()) return std::nullopt;
-  return first_mistakes(*mistakes.error());
+  return error_of(mistakes);
 }
 
 Result<Profile> read_profile(const ProfileText& text, const ProfileSource& find) {

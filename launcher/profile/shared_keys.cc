@@ -42,30 +42,29 @@ std::string_view profile_key(std::string_view option) {
   return {};
 }
 
-Error unknown_option(const YamlEntry& entry, settings::OptionScope scope) {
+Mistake unknown_option(const YamlEntry& entry, settings::OptionScope scope) {
   std::vector<std::string_view> names;
   for (const settings::Option& option : settings::run_options())
     if (option.scope >= scope) names.push_back(option.name);
-  return error_at(entry.place, fmt::format("there is no option '{}'{}", entry.key,
-                                           did_you_mean(entry.key, names)));
+  return {entry.place,
+          fmt::format("there is no option '{}'{}", entry.key, did_you_mean(entry.key, names))};
 }
 
-Error out_of_place(const YamlEntry& entry, const settings::Option& option) {
+Mistake out_of_place(const YamlEntry& entry, const settings::Option& option) {
   const std::string name = settings::environment_name(option.name);
   const std::string variable =
       option.scope == settings::OptionScope::line ? "" : fmt::format(" or set {}", name);
   if (option.scope < settings::OptionScope::config)
-    return error_at(entry.place, fmt::format("'{}' is not read from files; give --{}{}",
-                                             option.name, option.name, variable));
+    return {entry.place, fmt::format("'{}' is not read from files; give --{}{}", option.name,
+                                     option.name, variable)};
   const std::string_view own_key = profile_key(option.name);
   if (!own_key.empty())
-    return error_at(entry.place,
-                    fmt::format("a profile gives '{}' by its own key: {}", option.name, own_key));
-  return error_at(
-      entry.place,
-      fmt::format(
-          "'{}' cannot differ between profiles; put it into safelaunch.yaml, give --{} or set {}",
-          option.name, option.name, name));
+    return {entry.place,
+            fmt::format("a profile gives '{}' by its own key: {}", option.name, own_key)};
+  return {entry.place,
+          fmt::format("'{}' cannot differ between profiles; put it into safelaunch.yaml, give --{} "
+                      "or set {}",
+                      option.name, option.name, name)};
 }
 
 }  // namespace
@@ -86,51 +85,51 @@ std::optional<std::string> refuse_variable(std::string_view name) {
   return std::nullopt;
 }
 
-std::optional<Error> read_env(const YamlNode& node, VariableSettings& env,
-                              std::vector<std::string>& unset) {
+Mistakes read_env(const YamlNode& node, VariableSettings& env, std::vector<std::string>& unset) {
   if (node.kind != YamlNode::Kind::map)
-    return error_at(node.place, "env must be a map of variables to values");
+    return Mistake{node.place, "env must be a map of variables to values"};
   Mistakes mistakes;
   for (const YamlEntry& entry : node.entries) {
     if (const auto why = refuse_variable(entry.key))
-      mistakes.add(entry.place, *why);
+      mistakes.add({entry.place, *why});
     else if (entry.value.kind == YamlNode::Kind::null)
-      mistakes.add(entry.place, fmt::format("{} has no value; write \"\" for an empty one, or list "
-                                            "it under unset",
-                                            entry.key));
+      mistakes.add(
+          {entry.place, fmt::format("{} has no value; write \"\" for an empty one, or list "
+                                    "it under unset",
+                                    entry.key)});
     else if (entry.value.kind != YamlNode::Kind::scalar)
-      mistakes.add(entry.value.place, fmt::format("{} must be one value", entry.key));
+      mistakes.add({entry.value.place, fmt::format("{} must be one value", entry.key)});
     env[entry.key] = {entry.value.text, entry.value.place};
     std::erase(unset, entry.key);
   }
-  return mistakes.error();
+  return mistakes;
 }
 
-std::optional<Error> read_unset(const YamlNode& node, VariableSettings& env,
-                                std::vector<std::string>& unset) {
+Mistakes read_unset(const YamlNode& node, VariableSettings& env, std::vector<std::string>& unset) {
   if (node.kind != YamlNode::Kind::list)
-    return error_at(node.place, "unset must be a list of variables");
+    return Mistake{node.place, "unset must be a list of variables"};
   Mistakes mistakes;
   for (const YamlNode& item : node.items) {
     const auto set = env.find(item.text);
     if (item.kind != YamlNode::Kind::scalar)
-      mistakes.add(item.place, "unset must hold names of variables only");
+      mistakes.add({item.place, "unset must hold names of variables only"});
     else if (const auto why = refuse_variable(item.text))
-      mistakes.add(item.place, *why);
+      mistakes.add({item.place, *why});
     else if (set != env.end() && set->second.place.file == item.place.file)
-      mistakes.add(item.place, fmt::format("{} is set in line {} and unset here", item.text,
-                                           set->second.place.line));
+      mistakes.add({item.place, fmt::format("{} is set in line {} and unset here", item.text,
+                                            set->second.place.line)});
     env.erase(item.text);
     std::erase(unset, item.text);
     unset.push_back(item.text);
   }
-  return mistakes.error();
+  return mistakes;
 }
 
-Result<settings::Settings> read_settings(const YamlNode& node, settings::OptionScope scope) {
+Mistakes read_settings(const YamlNode& node, settings::OptionScope scope,
+                       settings::Settings& settings) {
   if (node.kind != YamlNode::Kind::map)
-    return error_at(node.place, "options must be a map of option names to values");
-  settings::Settings result;
+    return Mistake{node.place, "options must be a map of option names to values"};
+  settings::Settings read;
   Mistakes mistakes;
   for (const YamlEntry& entry : node.entries) {
     const settings::Option* option = settings::find_run_option(entry.key);
@@ -139,13 +138,13 @@ Result<settings::Settings> read_settings(const YamlNode& node, settings::OptionS
     else if (option->scope < scope)
       mistakes.add(out_of_place(entry, *option));
     else if (entry.value.kind != YamlNode::Kind::scalar)
-      mistakes.add(entry.value.place, fmt::format("{} must be one value", entry.key));
+      mistakes.add({entry.value.place, fmt::format("{} must be one value", entry.key)});
     else if (const auto why = settings::refuse_value(*option, entry.value.text))
-      mistakes.add(entry.value.place, fmt::format("{}: {}", entry.key, *why));
-    result[entry.key] = {entry.value.text, to_string(entry.value.place)};
+      mistakes.add({entry.value.place, fmt::format("{}: {}", entry.key, *why)});
+    read[entry.key] = {entry.value.text, to_string(entry.value.place)};
   }
-  if (const auto error = mistakes.error()) return *error;
-  return result;
+  settings = settings::overlay(std::move(settings), read);
+  return mistakes;
 }
 
 }  // namespace safelaunch::profile

@@ -1,6 +1,5 @@
 #include "safelaunch/profile/yaml_file.h"
 
-#include <re2/re2.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
@@ -234,16 +233,6 @@ std::string_view kind_name(YamlNode::Kind kind) {
   return {};
 }
 
-// The place that error_at() wrote before a mistake. Keys are read in the order of their meaning,
-// and people mend a file from its top.
-std::pair<int, int> line_and_column(std::string_view mistake) {
-  static const RE2 place(":(\\d+):(\\d+): ");
-  std::pair<int, int> found;
-  (void)RE2::PartialMatch(re2::StringPiece(mistake.data(), mistake.size()), place, &found.first,
-                          &found.second);
-  return found;
-}
-
 }  // namespace
 
 std::string to_string(const Place& place) {
@@ -287,23 +276,21 @@ std::string not_a_choice(std::string_view word, std::span<const std::string_view
                      did_you_mean(word, choices));
 }
 
-void Mistakes::add(const Error& error) {
-  if (error_)
-    error_->message += "\n" + error.message;
-  else
-    error_ = error;
+void Mistakes::add(Mistakes others) {
+  std::ranges::move(others.all_, std::back_inserter(all_));
 }
 
-Error first_mistakes(const Error& error) {
+// Keys are read in the order of their meaning, and a file is mended from its top.
+Error error_of(const Mistakes& mistakes) {
   constexpr std::size_t kMost = 8;
-  std::vector<std::string_view> mistakes;
-  for (std::string_view rest = error.message; !rest.empty();)
-    mistakes.push_back(take_word(rest, '\n'));
-  std::ranges::stable_sort(mistakes, {}, line_and_column);
-  const std::size_t told = std::min(kMost, mistakes.size());
-  std::string text = join(std::span(mistakes).first(told), "\n");
-  if (mistakes.size() > told) text += fmt::format("\nand {} more", mistakes.size() - told);
-  return Error{error.code, std::move(text)};
+  std::vector<Mistake> sorted = mistakes.all();
+  std::ranges::stable_sort(
+      sorted, {}, [](const Mistake& one) { return std::pair(one.place.line, one.place.column); });
+  std::vector<std::string> lines;
+  for (const Mistake& one : std::span(sorted).first(std::min(kMost, sorted.size())))
+    lines.push_back(error_at(one.place, one.message).message);
+  if (sorted.size() > kMost) lines.push_back(fmt::format("and {} more", sorted.size() - kMost));
+  return Error{Errc::bad_config, join(lines, "\n")};
 }
 
 YamlReader::YamlReader(const YamlNode& map, std::string_view what,
@@ -366,10 +353,8 @@ void YamlReader::read(std::string_view key, std::vector<std::string>& words) {
 }
 
 void YamlReader::read_with(std::string_view key,
-                           const std::function<std::optional<Error>(const YamlNode&)>& read) {
-  const YamlNode* node = map_.find(key);
-  if (node == nullptr) return;
-  if (const std::optional<Error> error = read(*node)) mistakes_.add(*error);
+                           const std::function<Mistakes(const YamlNode&)>& read) {
+  if (const YamlNode* node = map_.find(key)) mistakes_.add(read(*node));
 }
 
 }  // namespace safelaunch::profile

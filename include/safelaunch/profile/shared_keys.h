@@ -28,13 +28,14 @@ using VariableSettings = std::map<std::string, VariableSetting, std::less<>>;
 
 /// Reads an `env:` map into `env` and an `unset:` list into `unset`, over what is there already
 /// (what is inherited): the later of the two wins for a variable. Returns the mistakes.
-[[nodiscard]] std::optional<Error> read_env(const YamlNode& node, VariableSettings& env,
-                                            std::vector<std::string>& unset);
-[[nodiscard]] std::optional<Error> read_unset(const YamlNode& node, VariableSettings& env,
-                                              std::vector<std::string>& unset);
+[[nodiscard]] Mistakes read_env(const YamlNode& node, VariableSettings& env,
+                                std::vector<std::string>& unset);
+[[nodiscard]] Mistakes read_unset(const YamlNode& node, VariableSettings& env,
+                                  std::vector<std::string>& unset);
 
-/// The settings of an `options:` map of a file that may hold those of `scope`.
-[[nodiscard]] Result<settings::Settings> read_settings(const YamlNode& node,
-                                                       settings::OptionScope scope);
+/// Reads an `options:` map of a file that may hold those of `scope` over the settings that are
+/// there. Returns the mistakes.
+[[nodiscard]] Mistakes read_settings(const YamlNode& node, settings::OptionScope scope,
+                                     settings::Settings& settings);
 
 }  // namespace safelaunch::profile

@@ -99,33 +99,43 @@ struct Choice {
   T value;
 };
 
-/// The mistakes of a file, told together so that one edit mends them.
-class Mistakes {
- public:
-  void add(const Place& place, std::string_view message) { add(error_at(place, message)); }
-  /// Adds one mistake, or several that error() has put together.
-  void add(const Error& error);
-
-  [[nodiscard]] bool empty() const { return !error_; }
-  /// A line each, in the order of the reading.
-  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
-
- private:
-  std::optional<Error> error_;
+/// What is wrong at one place of a file.
+struct Mistake {
+  Place place;
+  std::string message;
 };
 
-/// The mistakes of a whole file for people, from its top: eight, and how many more there are.
-[[nodiscard]] Error first_mistakes(const Error& error);
+/// The mistakes of a file, told together so that one edit mends them. A function that reads a part
+/// of a file returns those that it found: none, one, or several.
+class Mistakes {
+ public:
+  Mistakes() = default;
+  Mistakes(Mistake one) { add(std::move(one)); }  // not explicit: `return Mistake{…};`
+
+  void add(Mistake one) { all_.push_back(std::move(one)); }
+  void add(Mistakes others);
+
+  [[nodiscard]] bool empty() const { return all_.empty(); }
+  /// In the order of the reading.
+  [[nodiscard]] const std::vector<Mistake>& all() const { return all_; }
+
+ private:
+  std::vector<Mistake> all_;
+};
+
+/// The mistakes of a whole file as people mend them, from its top: the first eight, a line each,
+/// and how many more there are. There must be one.
+[[nodiscard]] Error error_of(const Mistakes& mistakes);
 
 /// Reads the keys of one YAML map into variables. A key that is absent leaves its variable alone,
 /// so that a variable begins with its default or with what is inherited. Mistakes are gathered:
-/// read all keys, then ask error() once.
+/// read all keys, then ask for them once.
 class YamlReader {
  public:
   /// `what` names the map in errors ("a profile"). A key that is not in `keys` is a mistake.
   YamlReader(const YamlNode& map, std::string_view what, std::span<const std::string_view> keys);
 
-  [[nodiscard]] const std::optional<Error>& error() const { return mistakes_.error(); }
+  [[nodiscard]] const Mistakes& mistakes() const { return mistakes_; }
   /// Whether no mistake was found yet, so that keys which depend on each other can be judged.
   [[nodiscard]] bool well_so_far() const { return mistakes_.empty(); }
 
@@ -138,11 +148,10 @@ class YamlReader {
   void read(std::string_view key, T& value, std::span<const Choice<T>> choices);
 
   /// Hands the value of a key, if it is there, to a function that returns what is wrong with it.
-  void read_with(std::string_view key,
-                 const std::function<std::optional<Error>(const YamlNode&)>& read);
+  void read_with(std::string_view key, const std::function<Mistakes(const YamlNode&)>& read);
 
   /// Keeps a mistake that the caller found.
-  void fail(const Place& place, std::string_view message) { mistakes_.add(place, message); }
+  void fail(const Place& place, std::string message) { mistakes_.add({place, std::move(message)}); }
 
  private:
   /// The scalar of a key; nullptr where it is absent, or no scalar.

@@ -29,7 +29,9 @@ struct OptionTold {
 
 settings::Settings of_yaml(const std::string& text, settings::OptionScope scope) {
   const profile::YamlNode root = profile::parse_yaml("options: " + text + "\n", "p.yaml").value();
-  return profile::read_settings(*root.find("options"), scope).value();
+  settings::Settings settings;
+  REQUIRE(profile::read_settings(*root.find("options"), scope, settings).empty());
+  return settings;
 }
 
 // The options that a run holds of all that the places say, under a profile.
@@ -64,8 +66,9 @@ int highest_of(unsigned places) {
 
 std::string refused_in_file(const std::string& text, settings::OptionScope scope) {
   const profile::YamlNode root = profile::parse_yaml("options: " + text + "\n", "f.yaml").value();
-  const auto settings = profile::read_settings(*root.find("options"), scope);
-  return settings ? "accepted" : settings.error().message;
+  settings::Settings settings;
+  const profile::Mistakes mistakes = profile::read_settings(*root.find("options"), scope, settings);
+  return mistakes.empty() ? "accepted" : profile::error_of(mistakes).message;
 }
 
 }  // namespace

@@ -102,7 +102,10 @@ Result<settings::Settings> from_file(const settings::Option& option, settings::O
   const std::string text =
       "options: {" + std::string(option.name) + ": \"" + a_value(option) + "\"}\n";
   const profile::YamlNode root = profile::parse_yaml(text, "f.yaml").value();
-  return profile::read_settings(*root.find("options"), scope);
+  settings::Settings settings;
+  const profile::Mistakes mistakes = profile::read_settings(*root.find("options"), scope, settings);
+  if (!mistakes.empty()) return profile::error_of(mistakes);
+  return settings;
 }
 
 }  // namespace
