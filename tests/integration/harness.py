@@ -93,6 +93,9 @@ def extensions():
     return without_stale_locks(pathlib.Path(cache, f"safelaunch-test-torch-extensions-{os.getuid()}"))
 
 
+# With processes of its own alone: any compiler of this user might be building the same extension.
+APART = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"] if os.geteuid() == 0 else []
+
 # Every rank trains; then rank 1 leaves the others alone.
 HANGS_IN_TRAINING = '''
 import os
@@ -162,12 +165,12 @@ class SafelaunchTest(unittest.TestCase):
         return {**keep, "PATH": f"{BIN}:{keep.get('PATH', '')}", "XDG_STATE_HOME": str(self.folder / "state"),
                 "OMP_NUM_THREADS": "1", "DS_ACCELERATOR": "cpu", name: value, **more}
 
-    def start(self, *words, env=None, **options):
-        """Starts safelaunch in the background; the caller waits with `finish`."""
+    def start(self, *words, env=None, apart=(), **options):
+        """Starts safelaunch in the background, below the command `apart`; the caller waits with `finish`."""
         directory = self.folder / f"run-{next(self.runs)}"
         began = time.monotonic()
         process = subprocess.Popen(
-            [SAFELAUNCH, "--run-dir", str(directory), *map(str, words)], env=env or self.environment(),
+            [*apart, SAFELAUNCH, "--run-dir", str(directory), *map(str, words)], env=env or self.environment(),
             **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, "cwd": self.folder, **options})
         process.run_directory, process.began = directory, began
         return process

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 
-from harness import SAFELAUNCH, SafelaunchTest, main, wait_until
+from harness import APART, SAFELAUNCH, SafelaunchTest, main, wait_until
 from own_mounts import HOUR
 
 # What torch does where somebody else seems to build the extension that it wants.
@@ -85,11 +85,11 @@ class Standstill(SafelaunchTest):
                               timeout=60)
         return done.stdout
 
-    def run_until_told(self, *options):
+    def run_until_told(self, *options, apart=()):
         """What safelaunch said, once the job is over; a lock that is still there when the line has come is removed here."""
         # `status` looks where runs are kept by default, hence no --run-dir.
         job = subprocess.Popen(
-            [SAFELAUNCH, "--init-timeout", "3s", *options, "--nproc-per-node", "2", "--", sys.executable,
+            [*apart, SAFELAUNCH, "--init-timeout", "3s", *options, "--nproc-per-node", "2", "--", sys.executable,
              self.script(BEHIND_A_LOCK), str(self.lock)],
             env=self.environment(), cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         said = []
@@ -127,7 +127,7 @@ class Standstill(SafelaunchTest):
 
     def test_a_lock_that_nobody_holds_and_nobody_builds_is_removed_and_the_job_goes_on(self):
         self.make_old()
-        run = self.run_until_told()
+        run = self.run_until_told(apart=APART)
         next(run)
         said = next(run)
         self.assertIn(f"removed: {self.lock} ", "".join(said))
@@ -138,16 +138,15 @@ class Standstill(SafelaunchTest):
     def test_a_build_that_was_cut_off_is_made_by_the_next_start(self):
         self.make_old()
         run = self.run_safelaunch("--init-timeout", "3s", "--nproc-per-node", "2", "--", sys.executable,
-                                  self.script(IMPORTS_WHAT_IS_BUILT), str(self.lock))
+                                  self.script(IMPORTS_WHAT_IS_BUILT), str(self.lock), apart=APART)
         self.assert_status(run, 0)
         self.assertEqual([one["profile"] for one in run.attempts], ["basic", "basic"], str(run))
         self.assertEqual(run.attempts[0]["cause"]["id"], "extension-cut-off", str(run))
 
     def test_with_clean_off_nothing_is_removed(self):
         self.make_old()
-        run = self.run_until_told("--clean", "off")
-        job = next(run)
-        wait_until(lambda: job.poll() is not None or TOLD in self.status(), what="the line in `status`")
+        run = self.run_until_told("--clean", "off", apart=APART)
+        next(run)
         self.assertTrue(self.lock.exists())
         self.lock.unlink()
         said = next(run)

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import unittest
 
-from harness import SAFELAUNCH, SafelaunchTest, main, wait_until
+from harness import APART, SAFELAUNCH, SafelaunchTest, main, wait_until
 
 # It stands before the worker in each rank: rank 1 never makes its group.
 NEVER_MEETS = """
@@ -21,10 +21,6 @@ if os.environ.get("RANK") == "1":
         while True: time.sleep(3600)
     torch.distributed.init_process_group = waits_for_ever
 """
-
-
-# With processes of its own alone: a compiler of another test might be building the same extension.
-APART = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"] if os.geteuid() == 0 else []
 
 
 class Trial(SafelaunchTest):
