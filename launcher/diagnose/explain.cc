@@ -8,6 +8,8 @@
 #include "log_line.h"
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/rank_list.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/diagnose/failure_words.h"
 #include "safelaunch/nccl/job.h"
 
