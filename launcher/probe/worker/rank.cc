@@ -10,6 +10,7 @@
 #include "orders.h"
 #include "probe_device.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/base/time.h"
 #include "safelaunch/probe/verdict.h"
 
