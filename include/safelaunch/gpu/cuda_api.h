@@ -11,6 +11,7 @@
 /// The enumerations hold the values that we use. They have a fixed type, since a library may answer
 /// with any other.
 
+// NOLINTBEGIN(readability-identifier-naming): the names are NVIDIA's.
 using CUdevice = int;
 using CUdeviceptr = unsigned long long;
 using CUcontext = struct CUctx_st*;
@@ -84,3 +85,4 @@ CUresult cuEventRecord(CUevent event, CUstream stream);
 CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end);
 
 }  // extern "C"
+// NOLINTEND(readability-identifier-naming)

@@ -8,6 +8,7 @@
 /// those of nccl.h from 2.18 to 2.32. tests/unit/gpu/api compares all of it with the real
 /// header.
 
+// NOLINTBEGIN(readability-identifier-naming): the names are NVIDIA's.
 using ncclComm_t = struct ncclComm*;
 using cudaStream_t = struct CUstream_st*;
 
@@ -76,3 +77,4 @@ const char* ncclGetErrorString(ncclResult_t result);
 const char* ncclGetLastError(ncclComm_t comm);
 
 }  // extern "C"
+// NOLINTEND(readability-identifier-naming)

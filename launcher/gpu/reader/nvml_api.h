@@ -10,6 +10,7 @@
 /// The enumerations hold the values that we use. They have a fixed type, since a driver may answer
 /// with any other.
 
+// NOLINTBEGIN(readability-identifier-naming): the names are NVIDIA's.
 using nvmlDevice_t = struct nvmlDevice_st*;
 
 enum nvmlReturn_enum : unsigned {
@@ -267,3 +268,4 @@ nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t one, nvmlDevice_t other,
                                     nvmlGpuP2PCapsIndex_t what, nvmlGpuP2PStatus_t* status);
 
 }  // extern "C"
+// NOLINTEND(readability-identifier-naming)
