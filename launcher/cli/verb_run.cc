@@ -154,6 +154,10 @@ Result<settings::RunOptions> parse_run_options(std::span<const std::string> word
 
 std::string hint_for_command(std::string_view word) {
   if (const auto instead = instead_of(word)) return fmt::format("; {}", *instead);
+  const std::string file = fmt::format("profiles/{}.yaml", word);
+  if (std::ranges::find(profile::builtin_profiles(), file, &profile::BuiltInProfile::path) !=
+      profile::builtin_profiles().end())
+    return fmt::format("; to run under that profile: --profile {}", word);
   return did_you_mean_verb(word);
 }
 

@@ -22,8 +22,8 @@ using OptionDefaults = std::function<Result<settings::Settings>(const std::strin
 [[nodiscard]] Result<settings::RunOptions> parse_run_options(std::span<const std::string> words,
                                                              const OptionDefaults& defaults);
 
-/// Tail of the error that a command does not exist: the verb that was meant, or what safelaunch has
-/// in place of another tool's verb.
+/// Tail of the error that a command does not exist: the verb or profile that was meant, or what
+/// safelaunch has in place of another tool's verb.
 [[nodiscard]] std::string hint_for_command(std::string_view word);
 
 /// How many earlier runs are kept, and for how long.
