@@ -58,6 +58,11 @@ bool ended_by_itself(const Case& now) {
          status != ExitStatus(Exited{128 + SIGABRT});
 }
 
+/// Whether a signal ended the launcher, or a command that is no rank, and nothing before it.
+bool command_was_killed(const Case& now) {
+  return !now.first.rank && now.first.status && std::holds_alternative<Signaled>(*now.first.status);
+}
+
 /// Whether the first rank crashed between the beginning and the end of NCCL's init, which is hardly
 /// the script's own fault.
 bool crashed_in_nccl(const Case& now) {
@@ -85,9 +90,10 @@ bool explains_usage(const Sighting& one, const Case& now) {
 }
 
 /// Whether a line may explain the end of a rank that ended by itself. A line that it printed before
-/// a sys.exit(1) may be about anything, unless NCCL wrote the line.
+/// a sys.exit(1) may be about anything, unless NCCL wrote the line; and a module that is missing
+/// ends no rank by a signal.
 bool may_explain(const Sighting& one, const Case& now) {
-  if (is_of_another(one, now.first)) return false;
+  if (is_of_another(one, now.first) || one.cause->id == cause::kModuleMissing) return false;
   return !came_to_its_end(now) || explains_usage(one, now) ||
          one.line.find("NCCL") != std::string::npos;
 }
@@ -130,6 +136,21 @@ bool proved(const Evidence& evidence, std::string_view cause) {
   return stands_still(evidence) &&
          std::ranges::find(evidence.confirmations, cause, &Confirmation::cause) !=
              evidence.confirmations.end();
+}
+
+/// The ranks that lost a peer where another rank came to its end in order: confirmed where that one
+/// was seen to end first.
+CauseChoice of_one_that_left(const Case& now) {
+  const std::vector<RankExited>& ended = now.evidence.failure.ended;
+  const auto failed = std::ranges::find_if(
+      ended, [](const RankExited& one) { return one.status && !succeeded(*one.status); });
+  for (const Rank rank : now.evidence.finished) {
+    const auto own = std::ranges::find(ended, rank, &RankExited::rank);
+    if (rank == now.first.rank || (own != ended.end() && own->status && !succeeded(*own->status)))
+      continue;
+    return the(now, cause::kRankLeft, own < failed ? Certainty::confirmed : Certainty::guess);
+  }
+  return {};
 }
 
 /// Why the missing ranks have not come: by their state, their stacks, or their last words.
@@ -227,12 +248,17 @@ CauseChoice by_texts(const Case& now) {
   if (hung(now.evidence))
     return now.evidence.failure.missing.empty() ? of_waiting(now) : of_absence(now);
   if (in_nccl) return the(now, cause::kNcclCrash, Certainty::confirmed);
-  if (by_itself) return the(now, cause::kRankDied, Certainty::confirmed);
+  if (by_itself)
+    return the(now, command_was_killed(now) ? cause::kCommandKilled : cause::kRankDied,
+               Certainty::confirmed);
   if (const Sighting* symptom = best(now, Kind::symptom))
     return {symptom->cause, certainty_of(*symptom)};
   if (const Sighting* warning = best(now, Kind::cause, Strength::warning))
     return {warning->cause, Certainty::guess};
-  if (const Sighting* victim = best_victim(now)) return {victim->cause, Certainty::guess};
+  if (const Sighting* victim = best_victim(now)) {
+    const CauseChoice left = of_one_that_left(now);
+    return left.cause != nullptr ? left : CauseChoice{victim->cause, Certainty::guess};
+  }
   return the(now, cause::kRankDied, now.first.status ? Certainty::confirmed : Certainty::guess);
 }
 

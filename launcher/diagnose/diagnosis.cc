@@ -115,7 +115,7 @@ const char* describe(StopReason reason) {
   switch (reason) {
     case StopReason::users_own: return "the failure is the script's own";
     case StopReason::hopeless: return "every profile would fail alike";
-    case StopReason::stays_away: return "a rank never reached NCCL, and no profile changes that";
+    case StopReason::stays_away: return "a rank never came to connect, and no profile changes that";
     case StopReason::training_begun:
       return "training had begun, and a second start could repeat or overwrite work";
     case StopReason::training_unseen:

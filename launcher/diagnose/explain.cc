@@ -166,8 +166,8 @@ std::string explain_log(std::string_view log, const Catalogue& catalogue) {
     text += headline(one);
     if (&one == &all.front()) text += fmt::format("  {}\n", one.cause->remedy);
   }
-  if (!tracebacks(log).empty())
-    text += fmt::format("\nThe first rank that failed said:\n{}", failure_words(log, catalogue));
+  const std::string words = tracebacks(log).empty() ? "" : failure_words(log, catalogue);
+  if (!words.empty()) text += fmt::format("\nThe first rank that failed said:\n{}", words);
   return text;
 }
 

@@ -213,13 +213,19 @@ std::string failure_words(std::string_view text, const Catalogue& catalogue,
   if (all.empty()) return last_lines(text);
   if (!rank)
     if (const auto reported = reported_exit(text)) rank = reported->rank;
-  const auto of_rank = [&](const Traceback& one) { return rank && one.rank == rank; };
   const auto not_victim = [&](const Traceback& one) { return !is_victim(one, catalogue); };
-  const auto first_culprit = std::ranges::find_if(
-      all, [&](const Traceback& one) { return of_rank(one) && not_victim(one); });
-  if (first_culprit != all.end()) return first_culprit->text;
-  const auto first = std::ranges::find_if(all, not_victim);
-  return first != all.end() ? first->text : all.front().text;
+  const auto of_rank = [&](const Traceback& one) { return rank && one.rank == rank; };
+  const auto of_anybody = [&](const Traceback& one) { return !rank || !one.rank; };
+  const auto culprit = [&](const auto& whose) {
+    return std::ranges::find_if(
+        all, [&](const Traceback& one) { return whose(one) && not_victim(one); });
+  };
+  for (const auto& found :
+       {culprit(of_rank), culprit(of_anybody), std::ranges::find_if(all, of_rank)})
+    if (found != all.end()) return found->text;
+  // What is left are the words of other ranks.
+  const std::string before = last_lines(text);
+  return before.empty() && !rank ? all.front().text : before;
 }
 
 }  // namespace safelaunch::diagnose

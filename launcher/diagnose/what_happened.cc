@@ -170,7 +170,10 @@ std::string of_failure(const Evidence& evidence, const Diagnosis& diagnosis) {
   if (const auto status = status_of(evidence, diagnosis.failure.first))
     text += fmt::format(" ({})", describe(*status));
   text += place_of(evidence, diagnosis.failure.first);
-  if (!diagnosis.failure.victims.empty())
+  if (diagnosis.failure.cause == cause::kRankLeft)
+    text += fmt::format("; {} came to {} end in order", ranks_in_words(evidence.finished),
+                        evidence.finished.size() == 1 ? "its" : "their");
+  else if (!diagnosis.failure.victims.empty())
     text += fmt::format("; {} only followed", ranks_in_words(diagnosis.failure.victims));
   return text + ".";
 }

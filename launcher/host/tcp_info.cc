@@ -11,7 +11,7 @@ namespace safelaunch::host {
 
 std::uint64_t bytes_in_tcp_info(const void* info, std::size_t size) {
   tcp_info known{};
-  std::memcpy(&known, info, std::min(size, sizeof known));
+  if (size != 0) std::memcpy(&known, info, std::min(size, sizeof known));
   return known.tcpi_bytes_acked + known.tcpi_bytes_received;
 }
 

@@ -15,13 +15,23 @@
 namespace safelaunch::run {
 namespace {
 
-// The last words of a rank on one of its streams, or on the one that all ranks share.
-std::string last_words(const AttemptRecord& record, output::StdStream stream,
-                       std::optional<Rank> rank) {
+struct LastWords {
   std::string text;
-  for (const auto& [id, tail] : record.tails)
-    if (id.stream == stream && (!id.rank || !rank || id.rank == rank)) text += tail;
-  return diagnose::failure_words(text, diagnose::catalogue(), rank);
+  bool shared = false;  ///< other ranks write to that stream, too
+};
+
+// The last words of a rank on one of its streams, or on the one that all ranks share.
+LastWords last_words(const AttemptRecord& record, output::StdStream stream,
+                     std::optional<Rank> rank) {
+  LastWords words;
+  std::string text;
+  for (const auto& [id, tail] : record.tails) {
+    if (id.stream != stream || (id.rank && rank && id.rank != rank)) continue;
+    text += tail;
+    words.shared = words.shared || !id.rank;
+  }
+  words.text = diagnose::failure_words(text, diagnose::catalogue(), rank);
+  return words;
 }
 
 // Its output is on its own node's screen; ours shows what the ranks of this node said.
@@ -108,13 +118,14 @@ void RunVoice::tell_of_first_failure(const AttemptRecord& record,
   const bool stuck = record.verdict && is_stuck(record.verdict->kind);
   if (record.ended_elsewhere || ran_elsewhere(record, diagnosis.failure.first)) return;
   if (record.signal || stuck || summary_.attempts.back().told_by_itself) return;
-  std::string shown = last_words(record, output::StdStream::err, diagnosis.failure.first);
-  if (shown.empty()) shown = last_words(record, output::StdStream::out, diagnosis.failure.first);
-  if (shown.empty()) return;
-  say(diagnosis.failure.first
-          ? fmt::format("rank {} failed first. Its last output:", diagnosis.failure.first->value)
-          : "The output of what failed first:");
-  terminal_.write_message(std::string_view(shown).substr(0, shown.size() - 1));
+  const std::optional<Rank> first = diagnosis.failure.first;
+  LastWords words = last_words(record, output::StdStream::err, first);
+  if (words.text.empty()) words = last_words(record, output::StdStream::out, first);
+  if (words.text.empty()) return;
+  say(!first ? "The output of what failed first:"
+             : fmt::format("rank {} failed first. {}", first->value,
+                           words.shared ? "From the output of all ranks:" : "Its last output:"));
+  terminal_.write_message(std::string_view(words.text).substr(0, words.text.size() - 1));
 }
 
 void RunVoice::tell_of_survivors(const std::vector<launch::Survivor>& survivors) {

@@ -270,9 +270,9 @@ constexpr CauseLine kProofs[] = {
     {"disk-full", "OSError: [Errno 28] No space left on device"},
     {"disk-full", "OSError: [Errno 122] Disk quota exceeded: '/home/u/checkpoint'"},
     {"disk-full", "RuntimeError: write(): fd 3 failed with No space left on device"},
-    {"disk-full",
+    {"save-failed",
      "RuntimeError: [enforce fail at inline_container.cc:672] . unexpected pos 576 vs 534"},
-    {"disk-full",
+    {"save-failed",
      "RuntimeError: [enforce fail at inline_container.cc:783] . PytorchStreamWriter failed writing "
      "file data/0: file write failed"},
     {"shm-data-loader",

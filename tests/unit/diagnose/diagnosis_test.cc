@@ -507,3 +507,54 @@ TEST_CASE("a rank that ends in order with 2 tells why: no script, or words that 
   CHECK(cause_of("train.py: error: unrecognized arguments: --master_port", 2) == "bad-arguments");
   CHECK(cause_of(no_script, 1) == "rank-died");  // it may have printed that about anything
 }
+
+TEST_CASE("an exception that ended a rank counts before those that the script has caught",
+          "[diagnosis]") {
+  Evidence evidence =
+      with_exceptions({raised(1, "ModuleNotFoundError", "No module named 'flash_attn'")});
+  evidence.failure.ended = {{Rank{1}, {}, Exited{1}}};
+  evidence.output = {{"stderr", std::nullopt,
+                      "Traceback (most recent call last):\n  File \"a.py\", line 3\n"
+                      "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"}};
+  CHECK(diagnosed(evidence).failure.cause == "module-missing");
+}
+
+TEST_CASE("an import that failed and was caught is no cause of what came later", "[diagnosis]") {
+  const Output caught{"stderr", std::nullopt,
+                      "Traceback (most recent call last):\n  File \"x.py\", line 3\n"
+                      "ModuleNotFoundError: No module named 'triton'\n"};
+  Evidence died =
+      with_exceptions({raised(0, "RuntimeError", "gloo/pair.cc: Connection closed by peer")});
+  died.failure.ended = {{Rank{1}, {}, Signaled{SIGKILL}}, {Rank{0}, {}, Exited{1}}};
+  died.output = {caught};
+  died.oom_kills = 0;
+  CHECK(diagnosed(died).failure.cause == "rank-died");
+  Evidence stuck = hang(Stage::group, {{Rank{1}, Activity::quiet, "", ""}});
+  stuck.output = {caught};
+  CHECK(diagnosed(stuck).failure.cause == "rank-missing");
+}
+
+TEST_CASE("a rank that ends in order while others still wait for it is told as such",
+          "[diagnosis]") {
+  Evidence evidence =
+      with_exceptions({raised(0, "RuntimeError", "gloo/pair.cc: Connection closed by peer")});
+  evidence.failure.ended = {{Rank{1}, {}, Exited{0}}, {Rank{0}, {}, Exited{1}}};
+  evidence.finished = {Rank{1}};
+  const Diagnosis left = diagnosed(evidence);
+  CHECK(left.failure.cause == "rank-left");
+  CHECK(left.failure.certainty == Certainty::confirmed);
+  CHECK(left.failure.explanation.find("rank 1 came to its end in order") != std::string::npos);
+  std::swap(evidence.failure.ended[0], evidence.failure.ended[1]);
+  CHECK(diagnosed(evidence).failure.cause == "rank-left");  // its end takes its time
+  CHECK(diagnosed(evidence).failure.certainty == Certainty::guess);
+  evidence.finished.clear();
+  CHECK(diagnosed(evidence).failure.cause == "peer-lost");
+}
+
+TEST_CASE("a launcher that a signal kills is no rank that ended", "[diagnosis]") {
+  Evidence evidence;
+  evidence.failure.kind = FailureKind::failed;
+  evidence.command = Signaled{SIGKILL};
+  evidence.oom_kills = 0;
+  CHECK(diagnosed(evidence).failure.cause == "command-killed");
+}

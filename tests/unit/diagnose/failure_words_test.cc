@@ -61,7 +61,21 @@ TEST_CASE("the traceback of a DataLoader's worker stays with that of its rank", 
 }
 
 TEST_CASE("a victim's traceback is shown only where there is no other", "[failure_words]") {
-  CHECK(has_words(shown("torchrun-peer-sigkill.txt"), "Connection reset by peer"));
+  const std::string victim =
+      "[rank0]: Traceback (most recent call last):\n[rank0]:   File \"a.py\", line 1\n"
+      "[rank0]: RuntimeError: Connection closed by peer [127.0.0.1]:947\n";
+  CHECK(has_words(failure_words(victim, Catalogue::builtin()), "Connection closed by peer"));
+}
+
+TEST_CASE("the traceback of a victim is not shown as the words of the rank that failed first",
+          "[failure_words]") {
+  const std::string victim =
+      "[rank0]: Traceback (most recent call last):\n[rank0]:   File \"a.py\", line 1\n"
+      "[rank0]: RuntimeError: Connection closed by peer [127.0.0.1]:947\n";
+  const std::string said = "config error: missing data_dir\n";
+  CHECK(failure_words(said + victim, Catalogue::builtin(), Rank{1}) == said);
+  CHECK(failure_words(victim, Catalogue::builtin(), Rank{1}).empty());
+  CHECK_FALSE(has_words(shown("torchrun-peer-sigkill.txt"), "Connection reset by peer"));
 }
 
 TEST_CASE("without a traceback the last words of the ranks are shown", "[failure_words]") {

@@ -87,6 +87,8 @@ constexpr NearMiss kNearMisses[] = {
     {"group-not-initialized", "none",
      "ValueError: trying to initialize the default process group twice!"},
     {"device-assert", "none", "RuntimeError: CUDA error: an illegal memory access was encountered"},
+    {"save-failed", "none",
+     "RuntimeError: [enforce fail at inline_container.cc:263] . file not found: archive/data.pkl"},
     {"disk-full", "none", "OSError: [Errno 30] Read-only file system: '/data/checkpoint'"},
     {"disk-full", "shm-data-loader",
      "RuntimeError: unable to write to file </torch_4711_0>: No space left on device (28)"},
