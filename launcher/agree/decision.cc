@@ -121,13 +121,15 @@ struct Reads {
   }
   bool read(const char* key, std::string& value) const {
     auto text = text_if(object, key);
-    if (text) value = *std::move(text);
-    return text.has_value();
+    if (!text) return false;
+    value = *std::move(text);
+    return true;
   }
   bool read(const char* key, std::vector<std::string>& value) const {
     auto texts = texts_if(object, key);
-    if (texts) value = *std::move(texts);
-    return texts.has_value();
+    if (!texts) return false;
+    value = *std::move(texts);
+    return true;
   }
   bool read(const char* key, std::vector<int>& value) const {
     const Json* list = array_if(object, key);

@@ -103,7 +103,7 @@ void clear_within(const BoardFolder& folder, const std::string& within) {
   const Result<std::vector<std::string>> names = folder.names(within);
   if (!names) return;
   for (const std::string& name : *names)
-    if (is_own_name(name)) folder.remove(within + "/" + name);
+    if (is_own_name(name)) folder.remove(fmt::format("{}/{}", within, name));
 }
 
 /// Removes what agents have made, and `last` at the end: until then others can see that the board

@@ -51,7 +51,7 @@ std::string_view grpc_proxy(const Environment& environment) {
 bool covers(std::string_view list, std::string_view host) {
   while (!list.empty()) {
     std::string_view word = take_word(list, ',');
-    word.remove_prefix(std::min(word.size(), word.find_first_not_of(" ")));
+    word.remove_prefix(std::min(word.size(), word.find_first_not_of(' ')));
     if (word == "*" || (!word.empty() && host.ends_with(word))) return true;
   }
   return false;

@@ -235,7 +235,8 @@ void NodeSearch::probe_again() {
     groups.push_back({one, other});
   };
   std::vector<int> in_turn(suspected.begin(), suspected.end());
-  std::ranges::stable_partition(in_turn, [&](int node) { return !has_met_one_of(proved, node); });
+  std::stable_partition(in_turn.begin(), in_turn.end(),  // clang 14 cannot compile that of ranges
+                        [&](int node) { return !has_met_one_of(proved, node); });
   const bool for_all = rounds_again_ < kRoundsAgain;
   for (const int suspect : in_turn) {
     if (!for_all && has_met_one_of(proved, suspect)) break;

@@ -135,9 +135,7 @@ void find_option(const std::vector<Word>& words, const PasswordOption& option,
     const bool is_long = option.option.starts_with("--");
     if (rest.empty() && i + 1 < words.size() && !words[i + 1].text.starts_with('-'))
       add(words[i + 1], 0, option.holds, places);
-    else if (rest.starts_with('='))
-      add(words[i], option.option.size() + 1, option.holds, places);
-    else if (rest.starts_with('\'') || rest.starts_with('"'))
+    else if (rest.starts_with('=') || rest.starts_with('\'') || rest.starts_with('"'))
       add(words[i], option.option.size() + 1, option.holds, places);
     else if (!rest.empty() && !is_long && option.option.size() == 2)
       add(words[i], option.option.size(), option.holds, places);

@@ -152,8 +152,8 @@ constexpr std::array kTraces{"pas"sv, "sec"sv, "cre"sv, "key"sv, "tok"sv, "pwd"s
                              "_pw"sv, "pat"sv, "aut"sv, "coo"sv, "otp"sv, "jwt"sv};
 
 constexpr std::size_t letter_code(char c) {
-  if (c >= 'a' && c <= 'z') return static_cast<std::size_t>(c - 'a' + 1);
-  if (c >= 'A' && c <= 'Z') return static_cast<std::size_t>(c - 'A' + 1);
+  if (c >= 'a' && c <= 'z') return static_cast<std::size_t>(c - 'a') + 1;
+  if (c >= 'A' && c <= 'Z') return static_cast<std::size_t>(c - 'A') + 1;
   return 0;
 }
 
@@ -188,8 +188,8 @@ bool is_name_of_variable(std::string_view text) {
 }
 
 bool all_same_or_dots(std::string_view value) {
-  return value.find_first_not_of("*") == std::string_view::npos ||
-         value.find_first_not_of(".") == std::string_view::npos ||
+  return value.find_first_not_of('*') == std::string_view::npos ||
+         value.find_first_not_of('.') == std::string_view::npos ||
          value.find_first_not_of("xX") == std::string_view::npos ||
          value.find_first_not_of("-_") == std::string_view::npos ||
          value.find_first_not_of('\\') == std::string_view::npos;  // of an escaped quote

@@ -64,7 +64,7 @@ std::string read_front(const fs::path& file) {
   return user_file_text(file, kMostOfFile).value_or("");
 }
 
-std::string first_processor(std::string text) {
+std::string first_processor(const std::string& text) {
   // A host has hundreds of processors that are all alike.
   const std::size_t end = text.find("\n\n");
   return end == std::string::npos ? text : text.substr(0, end + 1);
@@ -143,7 +143,7 @@ std::string variables(const Environment& environment) {
     const bool matters =
         std::any_of(kFamilies.begin(), kFamilies.end(),
                     [&name = name](std::string_view head) { return name.starts_with(head); });
-    if (matters) text += name + "=" + value + "\n";
+    if (matters) text += fmt::format("{}={}\n", name, value);
   }
   return text;
 }
@@ -159,7 +159,8 @@ std::vector<RecordedFile> system_facts(const Environment& environment, const fs:
   };
   for (const auto& [name, path] : kSystemFiles) {
     std::string text = read_front(root / path);
-    add(name, name == "cpuinfo" ? first_processor(std::move(text)) : std::move(text));
+    if (name == "cpuinfo") text = first_processor(text);
+    add(name, std::move(text));
   }
   constexpr std::array<std::string_view, 3> kOfInterface{"mtu", "speed", "operstate"};
   add("interfaces", interfaces());

@@ -137,7 +137,7 @@ void RunMachine::take(const AgreedOnNone& event, TimePoint) {
 
 // Where the other nodes may well have no safelaunch, the job starts as it would without one.
 void RunMachine::take(const NodesRefused& event, TimePoint now) {
-  if (!plan_.party->certain)
+  if (!plan_.party || !plan_.party->certain)
     return take(AgreedOnNone{"warning: no agreement with the other nodes: " + event.error.message},
                 now);
   agrees_ = false;

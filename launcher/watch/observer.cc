@@ -175,7 +175,7 @@ std::vector<ProcessOfRank> line_of(const ProcessOfRank& speaker, int parent, Pro
 ProcessObserver::Known ProcessObserver::read_anew(const host::ProcessFacts& facts) const {
   std::vector<std::string> words = host::command_line_of(facts.id.pid);
   SeenProcess process = read(facts, words);
-  return {std::move(process), std::move(words)};
+  return {process, std::move(words)};
 }
 
 SeenProcess ProcessObserver::read(const host::ProcessFacts& facts,
