@@ -99,7 +99,8 @@ Case open_case(const Evidence& evidence, const Catalogue& catalogue) {
   if (first.status)
     std::ranges::move(sightings(*first.status, first.rank, catalogue), std::back_inserter(all));
   std::erase_if(all, [&](const Sighting& one) { return misleads(one, evidence); });
-  std::ranges::stable_partition(all, [&](const Sighting& one) { return one.rank == first.rank; });
+  std::stable_partition(all.begin(), all.end(),
+                        [&](const Sighting& one) { return one.rank == first.rank; });
   sort_by_weight(all);
   return {evidence, catalogue, std::move(all), std::move(signs), first};
 }

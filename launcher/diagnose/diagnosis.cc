@@ -80,7 +80,8 @@ std::vector<Rank> victims_of(const Case& now, std::optional<Rank> first) {
 
 /// The lines of the chosen cause first, then the other lines that report a failure.
 std::vector<Sighting> shown_by(std::vector<Sighting> all, const Cause& cause) {
-  std::ranges::stable_partition(all, [&](const Sighting& one) { return one.cause == &cause; });
+  std::stable_partition(all.begin(), all.end(),
+                        [&](const Sighting& one) { return one.cause == &cause; });
   std::erase_if(all, [&](const Sighting& one) {
     return one.strength > Strength::warning && one.cause != &cause;
   });

@@ -235,7 +235,7 @@ void NodeSearch::probe_again() {
     groups.push_back({one, other});
   };
   std::vector<int> in_turn(suspected.begin(), suspected.end());
-  std::stable_partition(in_turn.begin(), in_turn.end(),  // clang 14 cannot compile that of ranges
+  std::stable_partition(in_turn.begin(), in_turn.end(),
                         [&](int node) { return !has_met_one_of(proved, node); });
   const bool for_all = rounds_again_ < kRoundsAgain;
   for (const int suspect : in_turn) {
