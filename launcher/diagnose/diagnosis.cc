@@ -1,6 +1,7 @@
 #include "safelaunch/diagnose/diagnosis.h"
 
 #include <algorithm>
+#include <array>
 #include <span>
 
 #include "case.h"
@@ -109,7 +110,10 @@ int status_after_signal(const Evidence& evidence) {
 }  // namespace
 
 bool is_users_own(std::string_view cause) {
-  return cause == cause::kUserException || cause == cause::kRankDied;
+  constexpr std::array<std::string_view, 6> kOwn{
+      cause::kUserException, cause::kRankDied,      cause::kRankLeft,
+      cause::kCommandKilled, cause::kModuleMissing, cause::kGroupNotInitialized};
+  return std::ranges::find(kOwn, cause) != kOwn.end();
 }
 
 const char* describe(StopReason reason) {
