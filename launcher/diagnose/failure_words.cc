@@ -223,9 +223,7 @@ std::string failure_words(std::string_view text, const Catalogue& catalogue,
   for (const auto& found :
        {culprit(of_rank), culprit(of_anybody), std::ranges::find_if(all, of_rank)})
     if (found != all.end()) return found->text;
-  // What is left are the words of other ranks.
-  const std::string before = last_lines(text);
-  return before.empty() && !rank ? all.front().text : before;
+  return rank ? last_lines(text) : all.front().text;  // all tracebacks are those of other ranks
 }
 
 }  // namespace safelaunch::diagnose

@@ -64,7 +64,8 @@ TEST_CASE("a victim's traceback is shown only where there is no other", "[failur
   const std::string victim =
       "[rank0]: Traceback (most recent call last):\n[rank0]:   File \"a.py\", line 1\n"
       "[rank0]: RuntimeError: Connection closed by peer [127.0.0.1]:947\n";
-  CHECK(has_words(failure_words(victim, Catalogue::builtin()), "Connection closed by peer"));
+  CHECK(has_words(failure_words("step 1\n" + victim, Catalogue::builtin()),
+                  "Connection closed by peer"));
 }
 
 TEST_CASE("the traceback of a victim is not shown as the words of the rank that failed first",
