@@ -27,22 +27,20 @@ bool is_of_the_script(const Sighting& one) {
   return one.cause->id == cause::kUserException;
 }
 
-/// Whether the line is an exception that many programs catch, print, and go on after.
-bool may_be_caught(const Sighting& one) {
-  return is_of_the_script(one) || one.cause->id == cause::kModuleMissing ||
-         one.cause->id == cause::kGroupNotInitialized;
+/// Whether a printed exception may have been caught: a job that hangs lives on, and where a hook
+/// told of an exception that ended a rank, the others have ended nothing.
+bool was_caught(const Sighting& one, const Evidence& evidence) {
+  if (one.source == "exception") return false;
+  if (one.cause->scope == Scope::exception)
+    return hung(evidence) || !evidence.failure.raised.empty();
+  return is_of_the_script(one) && hung(evidence);
 }
 
 /// Whether a line must not count in this case. The words of an abort at the interpreter's end do
 /// not count, because a thread of the script may write them at any time: the state alone decides.
 bool misleads(const Sighting& one, const Evidence& evidence) {
   if (!possible_in(*one.cause, evidence.failure.stage)) return true;
-  // A job that hangs lives on: it has caught and logged the exceptions in its output.
-  if (hung(evidence) && may_be_caught(one) && one.source != "exception") return true;
-  // The hooks tell which exceptions ended a rank.
-  if (may_be_caught(one) && !is_of_the_script(one) && one.source != "exception" &&
-      !evidence.failure.raised.empty())
-    return true;
+  if (was_caught(one, evidence)) return true;
   if (one.cause->id == cause::kAbortAtExit) return true;
   // Ranks of one node meet over the loopback by right.
   if (one.cause->id == cause::kNameResolution && evidence.nodes == 1 &&

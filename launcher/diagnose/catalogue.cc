@@ -171,8 +171,10 @@ constexpr Words<Kind, 4> kKinds = {{{"cause", Kind::cause},
                                     {"symptom", Kind::symptom},
                                     {"victim", Kind::victim},
                                     {"harmless", Kind::harmless}}};
-constexpr Words<Scope, 3> kScopes = {
-    {{"any", Scope::any}, {"nccl-warn", Scope::nccl_warn}, {"python", Scope::python}}};
+constexpr Words<Scope, 4> kScopes = {{{"any", Scope::any},
+                                      {"nccl-warn", Scope::nccl_warn},
+                                      {"python", Scope::python},
+                                      {"exception", Scope::exception}}};
 constexpr Words<Retry, 3> kRetries = {{{"never", Retry::never},
                                        {"fallback", Retry::fallback},
                                        {"passes-by-itself", Retry::passes_by_itself}}};

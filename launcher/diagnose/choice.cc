@@ -90,10 +90,10 @@ bool explains_usage(const Sighting& one, const Case& now) {
 }
 
 /// Whether a line may explain the end of a rank that ended by itself. A line that it printed before
-/// a sys.exit(1) may be about anything, unless NCCL wrote the line; and a module that is missing
-/// ends no rank by a signal.
+/// a sys.exit(1) may be about anything, unless NCCL wrote the line, and an
+/// exception of Python ends a rank with 1.
 bool may_explain(const Sighting& one, const Case& now) {
-  if (is_of_another(one, now.first) || one.cause->id == cause::kModuleMissing) return false;
+  if (is_of_another(one, now.first) || one.cause->scope == Scope::exception) return false;
   return !came_to_its_end(now) || explains_usage(one, now) ||
          one.line.find("NCCL") != std::string::npos;
 }

@@ -23,7 +23,8 @@ bool in_scope(const Match& match, LineKind kind) {
   switch (match.cause->scope) {
     case Scope::any: return kind != LineKind::nccl_info;
     case Scope::nccl_warn: return kind == LineKind::nccl_warn || kind == LineKind::python_error;
-    case Scope::python: return kind == LineKind::python_error;
+    case Scope::python:
+    case Scope::exception: return kind == LineKind::python_error;
   }
   return false;
 }

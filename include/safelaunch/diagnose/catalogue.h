@@ -26,6 +26,7 @@ enum class Scope {
   any,        ///< all but NCCL's INFO lines, where the same words are harmless
   nccl_warn,  ///< NCCL's WARN and ATTN lines, and torch's copies of them
   python,     ///< the line of a Python exception: "SomeError: text"
+  exception,  ///< the same, but programs catch and print it: where hooks tell, only as a rank's end
 };
 
 /// Whether a new attempt can end better than the failed one.
