@@ -141,11 +141,41 @@ void RankMachine::take(const HookSpoke& event, TimePoint now) {
   if (message.rank) (by_plugin ? plugged_ : hooked_)[process] = *message.rank;
   // A hook that speaks has a connection, though another one of its process was closed before.
   if (!by_plugin) silent_.erase(process);
+  if (by_plugin) follow_device(process, message.events, now);
   // If the hook watches the collectives, its word counts: the plugin reports a collective as passed
   // even when its communicator was aborted.
   if (by_plugin && in_torch_.contains(process)) return;
-  for (const Event& one : message.events) hear(one, event, now);
+  for (const Event& one : message.events)
+    if (by_plugin || !is_on_device(process, one)) hear(one, event, now);
   hear_body(process, message);
+}
+
+// A kernel that the plugin has seen begin, and not end, contradicts a hook that calls the
+// collective finished: the rank is through once both say so.
+bool RankMachine::is_on_device(ProcessId process, const Event& event) {
+  const auto* reached = std::get_if<StageReached>(&event);
+  const auto known = on_device_.find(process);
+  if (reached == nullptr || reached->stage != Stage::collective || known == on_device_.end())
+    return false;
+  known->second = *reached;
+  return true;
+}
+
+void RankMachine::follow_device(ProcessId process, std::span<const Event> events, TimePoint now) {
+  for (const Event& event : events) {
+    const auto* entered = std::get_if<StageEntered>(&event);
+    const auto* reached = std::get_if<StageReached>(&event);
+    if (entered != nullptr && entered->stage == Stage::collective) on_device_.try_emplace(process);
+    if (reached != nullptr && reached->stage == Stage::collective) leave_device(process, now);
+  }
+}
+
+// Whatever the hook has told meanwhile holds from now on.
+void RankMachine::leave_device(ProcessId process, TimePoint now) {
+  const auto left = on_device_.extract(process);
+  if (left.empty() || !left.mapped() || frozen_) return;
+  record_stage(*left.mapped());
+  feed(*left.mapped(), now);
 }
 
 // Also while the job is stopped: a rank that ends in order then has lost nothing.
@@ -248,6 +278,7 @@ void RankMachine::record_stage(const StageReached& reached) {
 
 // An end is seen by its pidfd; a process that is still there at the next look has closed it.
 void RankMachine::take(const HookClosed& event, TimePoint now) {
+  leave_device(event.process, now);
   if (hooked_.contains(event.process)) silent_.insert(event.process);
   look_again(now);
 }

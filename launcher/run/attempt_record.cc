@@ -77,6 +77,13 @@ void take_collectives(const ranks::RankAnswers& answers, diagnose::Evidence& evi
   if (is_news && !compared.store_waits.empty()) evidence.remarks.push_back(compared.store_waits);
 }
 
+// Where nobody is missing, the user can look only at the places in which all wait.
+void take_places(const ranks::RankAnswers& answers, diagnose::Evidence& evidence) {
+  if (evidence.failure.kind != FailureKind::hung || !evidence.failure.missing.empty()) return;
+  const std::string places = ranks::where_ranks_stand(answers);
+  if (!places.empty()) evidence.remarks.push_back(places);
+}
+
 // The rank that waited for the lock went on to import the library that nobody had made.
 void take_cut_off_build(const AttemptRecord& record, diagnose::Evidence& evidence) {
   const std::string& lock = record.ranks.cut_off_build;
@@ -190,6 +197,7 @@ diagnose::Evidence make_evidence(const AttemptRecord& record, const AttemptConte
   if (record.verdict) take_verdict(*record.verdict, record.ranks.answers, evidence);
   evidence.training = training_of(record, context);
   take_collectives(record.ranks.answers, evidence);
+  take_places(record.ranks.answers, evidence);
   evidence.failure.raised = record.ranks.raised;
   for (const RankExited& exited : record.ranks.exits)
     if (!exited.status || !succeeded(*exited.status) || record.verdict)

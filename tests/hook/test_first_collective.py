@@ -180,18 +180,65 @@ class FirstCollective(harness.HookTest):
 
     def test_one_that_never_ends_does_not_delay_the_exit(self):
         path = harness.script("""
-            from _safelaunch_hook import collective
-            class Work:
-                def is_completed(self):
-                    print("asked", flush=True)
-                    return False
-            collective._Completion("allreduce_", 0, Work()).wait_in_a_thread()
+            from _safelaunch_hook import completion
+            def is_finished():
+                print("asked", flush=True)
+                return False
+            completion._Poll(is_finished, None, None).wait_in_a_thread()
         """)
         with Collector() as collector:
             result = harness.python(path, harness.environment(collector))
             self.assert_ended_well(result)
             self.assertIn("asked", result.out)
             self.assertEqual(collector.drained().workers[0].names(), ["start", "exit"])
+
+    def test_a_call_without_a_work_on_a_device_is_over_when_the_event_behind_it_is(self):
+        """As NCCL's calls are since torch 2.8; tests/cuda has the real ones. The CPU plays the device here."""
+        with Collector() as collector:
+            self.assert_ended_well(*harness.run_ranks(harness.script("""
+    import os, types, torch, torch.distributed as dist
+    from _safelaunch_hook import completion
+    dist.init_process_group("gloo")
+    rank, store = dist.get_rank(), dist.distributed_c10d._get_default_store()
+    class Event:
+        def __init__(self, device): assert device == "device 0"
+        def record(self, stream): assert stream == "stream of device 0"
+        def query(self): return store.check(["finished"])
+    completion._work_in = lambda result: None
+    completion._device_among = lambda arguments: Device("device 0")
+    class Device(str): type = "fake"
+    torch.Event, torch.fake = Event, types.SimpleNamespace(current_stream=lambda device: "stream of " + device)
+    dist.all_reduce(torch.ones(1))
+    print("returned", flush=True)
+    dist.barrier()
+    if rank == 0: store.set("finished", "")
+    store.wait(["finished"])
+""" + END), harness.environment(collector)))
+            for worker in collector.drained().ranks().values():
+                self.assertEqual(worker.first("coll.done")["op"], "allreduce_")
+            self.assert_no_fault(collector)
+
+    def test_a_batch_is_over_when_all_of_its_calls_are(self):
+        """gloo has no batches, so the two functions that begin and end one are played."""
+        with Collector() as collector:
+            self.assert_ended_well(*harness.run_ranks(harness.script("""
+    import torch, torch.distributed as dist
+    told = []
+    groups = torch._C._distributed_c10d.ProcessGroup
+    groups._start_coalescing, groups._end_coalescing = lambda group, device: None, lambda group, device: told.append("batch")
+    begins, ends = groups._start_coalescing, groups._end_coalescing
+    dist.init_process_group("gloo")
+    from _safelaunch_hook import completion
+    completion.Collective.returned = lambda self, result: told.append(self.name)
+    group, device = dist.group.WORLD, torch.device("cpu")
+    group._start_coalescing(device)
+    dist.all_reduce(torch.ones(1))
+    assert told == []
+    group._end_coalescing(device)
+    assert told == ["batch", "allreduce_"], told
+    assert (groups._start_coalescing, groups._end_coalescing) == (begins, ends)
+""" + END), harness.environment(collector)))
+            self.assert_no_fault(collector.drained())
 
     def test_an_older_torch_has_wrappers_that_are_put_back(self):
         self.assertEqual(self.first("""

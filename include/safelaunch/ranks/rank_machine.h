@@ -315,6 +315,9 @@ class RankMachine {
   void hear(Event event, const HookSpoke& from, TimePoint now);
   void note_what_it_names(const Event& event);
   void hear_body(ProcessId process, const watch::HookMessage& message);
+  [[nodiscard]] bool is_on_device(ProcessId process, const Event& event);
+  void follow_device(ProcessId process, std::span<const Event> events, TimePoint now);
+  void leave_device(ProcessId process, TimePoint now);
   [[nodiscard]] bool is_a_ranks_child(Rank rank, const HookSpoke& speaker) const;
   void record_stage(const StageReached& reached);
   void forget_former_life(const RankStarted& started);
@@ -351,6 +354,9 @@ class RankMachine {
   std::map<ProcessId, TimePoint> asked_at_;
   std::set<ProcessId> failing_;       // processes that an uncaught exception is ending
   std::set<ProcessId> in_torch_;      // processes whose hook has seen them call torch.distributed
+  // Processes whose first kernel NCCL's plugin has seen begin, and not end; with the end of the
+  // collective that their hooks have told meanwhile.
+  std::map<ProcessId, std::optional<StageReached>> on_device_;
   std::map<ProcessId, int> parents_;  // the parent that each process has told of itself
   std::set<ProcessId> silent_;   // processes whose hook's connection is closed: they may have ended
   std::set<ProcessId> spawned_;  // processes that are our own children

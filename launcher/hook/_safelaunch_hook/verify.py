@@ -16,13 +16,18 @@ _PATIENCE = timedelta(seconds=60)  # for ranks that have no hook; a late rank ge
 def all_reduce_if_asked(torch, c10d):
     if os.environ.get("SAFELAUNCH_VERIFY") != "inject" or c10d.get_world_size() < 2:
         return
-    device = "cuda" if c10d.get_backend() == "nccl" else "cpu"
+    device = "cuda" if "nccl" in _backends(c10d) else "cpu"
     if _agreed(c10d, _where(torch, device)):
         number = torch.ones(1, device=device)
         c10d.all_reduce(number)
         total = int(number.item())
         if total != c10d.get_world_size():
             raise RuntimeError("the sum of %d ones is %d" % (c10d.get_world_size(), total))
+
+
+def _backends(c10d):
+    """ "nccl", "cpu:gloo,cuda:nccl", …; torch before 2.1 has one backend for all devices."""
+    return c10d.get_backend_config() if hasattr(c10d, "get_backend_config") else str(c10d.get_backend())
 
 
 def _where(torch, device):

@@ -210,6 +210,48 @@ TEST_CASE("where the hook sees the collectives the plugin's word does not count"
   CHECK(job.machine().stages().ranks().at(Rank{0}).reached(Stage::collective) == !in_torch);
 }
 
+namespace {
+
+watch::HookMessage of_plugin(Event event) {
+  watch::HookMessage message = message_of(0, std::move(event));
+  message.source = Source::plugin;
+  return message;
+}
+
+// A rank whose hook has called its first collective, and whose plugin has seen the kernel begin.
+void begins_on_the_device(Told& job) {
+  job.starts(0);
+  job.waits(0, Stage::collective);
+  job.on(HookSpoke{process_of(0), of_plugin(StageEntered{Rank{0}, process_of(0), Stage::collective,
+                                                         "AllReduce", 2, Source::plugin})});
+  job.reaches(0, Stage::collective);
+}
+
+bool is_through(const Told& job) {
+  return job.machine().stages().ranks().at(Rank{0}).reached(Stage::collective);
+}
+
+}  // namespace
+
+TEST_CASE("a collective that the hook calls finished is not over while its kernel runs",
+          "[rank_machine]") {
+  Told job;
+  begins_on_the_device(job);
+  CHECK_FALSE(is_through(job));
+  CHECK(job.recorded<report::record::Stage>() == 0);
+  job.on(HookSpoke{process_of(0), of_plugin(StageReached{Rank{0}, process_of(0), Stage::collective,
+                                                         Source::plugin})});
+  CHECK(is_through(job));
+  CHECK(job.recorded<report::record::Stage>() == 1);
+}
+
+TEST_CASE("a plugin that falls silent contradicts nobody any more", "[rank_machine]") {
+  Told job;
+  begins_on_the_device(job);
+  job.on(HookClosed{process_of(0)});
+  CHECK(is_through(job));
+}
+
 TEST_CASE("what a rank has started may meet whom it likes as the same rank", "[rank_machine]") {
   Told job;
   job.starts(0);

@@ -91,6 +91,17 @@ TEST_CASE("of ranks that hang alike none is missing or behind", "[evidence]") {
   CHECK(evidence.remarks.empty());
 }
 
+TEST_CASE("where nobody is missing the places of all ranks are told", "[evidence]") {
+  AttemptRecord record;
+  record.verdict = Failure{.kind = FailureKind::hung, .stage = Stage::collective};
+  for (const int rank : {0, 1})
+    record.ranks.answers.stacks[Rank{rank}] = {"train.py:9 step → all_reduce", "frames"};
+  CHECK(make_evidence(record, by_script()).remarks ==
+        std::vector<std::string>{"ranks 0 1 in train.py:9 step → all_reduce"});
+  record.verdict->missing.push_back({.rank = Rank{1}});
+  CHECK(make_evidence(record, by_script()).remarks.empty());
+}
+
 TEST_CASE("a rank that never called the collective is missing, not those that wait in it",
           "[evidence]") {
   const watch::CollectiveSeen same{"0", 1, "all_reduce", State::enqueued};

@@ -1,0 +1,160 @@
+"""The end of the first collective: a call that has returned may have finished nothing yet.
+
+Three know the end, in this order:
+
+* the Work that the call gives: gloo always gives one, NCCL for an asynchronous call, and for every call up
+  to torch 2.7;
+* an event behind the call: since torch 2.8 NCCL runs a call that is not asynchronous on the program's own
+  stream, returns once it is enqueued, and gives no Work. An event that the same thread records right behind
+  it, on the same stream, is reached when the collective is;
+* the call itself, where no device is involved (monitored_barrier).
+"""
+import sys
+import time
+
+from . import answers, captures, channel, ending, native
+from .patching import send_failure
+
+_SHORTEST_WAIT = 0.0005  # seconds between two looks
+_LONGEST_WAIT = 0.1
+_LONGEST_END = 5  # seconds for which a poller that is stuck inside torch delays the exit; others end at once
+
+
+class Collective:
+    """One call of an operation: its name, when it began, and its arguments' group and device."""
+
+    def __init__(self, name, arguments):
+        self.name, self.began = name, time.monotonic()
+        self._group, self._device = _group_among(arguments), _device_among(arguments)
+
+    def returned(self, result):
+        """The call has returned. Call it in the thread of the call, before anything else is enqueued."""
+        is_finished = self._question(result)
+        if is_finished is None:
+            self._finished(_work_in(result), observed=False)
+        elif is_finished():
+            self._finished(_work_in(result))
+        elif native.has_threads():
+            _Poll(is_finished, self, _work_in(result)).wait_in_a_thread()
+        else:  # no thread can look again
+            self._finished(None, observed=False)
+
+    def failed(self, error):
+        send_failure("coll.failed", error, op=self.name)
+
+    def _question(self, result):
+        """What tells whether the collective is finished; None where nothing may be asked."""
+        if captures.are_under_way():  # it is recorded in a CUDA graph, and its events may never be asked for
+            return None
+        work = _work_in(result)
+        if work is not None:
+            return work.is_completed
+        return _always if self._device is None else _event_behind(self._device)
+
+    def _finished(self, work, observed=True):
+        """Asks the future for its value, since is_completed() is true for a failed work too. (The work's
+        own exception() and is_success() print a deprecation warning on the program's stderr.)"""
+        try:
+            if work is not None and observed:
+                work.get_future().value()
+        except Exception as error:
+            if "not implemented" not in str(error):  # send and recv have no future
+                return self.failed(error)
+        trouble = _trouble_of(self._group, self._device)
+        if trouble:  # what was aborted leaves the device, and looks finished
+            return channel.emit("coll.failed", op=self.name, type="DistBackendError", err=trouble, comm=True)
+        more = {} if observed else {"observed": False}
+        channel.emit("coll.done", op=self.name, ms=round((time.monotonic() - self.began) * 1000, 3), **more)
+
+
+def _always():
+    return True
+
+
+def _work_in(result):
+    """An operation of c10d gives (tensors, Work), Work or nothing, and the Work may be boxed."""
+    library = sys.modules["torch._C._distributed_c10d"]
+    last = result[-1] if isinstance(result, tuple) else result
+    if last is None or isinstance(last, library.Work):
+        return last
+    return library.Work.unbox(last)
+
+
+def _event_behind(device):
+    """The question of an event on the device's present stream; None where there can be none."""
+    torch = sys.modules["torch"]
+    module = getattr(torch, device.type, None)  # torch.cuda, torch.xpu, torch.npu, …
+    if getattr(module, "is_current_stream_capturing", bool)():  # by C++, which no hook of ours sees
+        return None
+    event = torch.Event(device) if hasattr(torch, "Event") else module.Event()
+    event.record(module.current_stream(device))
+    return event.query
+
+
+def _trouble_of(group, device):
+    """What a backend says of an abort (torch 2.7 and later); empty where all is well or it cannot be asked."""
+    try:
+        error = group._get_backend(device).get_error()
+        return "" if error.name == "SUCCESS" else "the communicator was aborted: %s" % error.name
+    except Exception:
+        return ""
+
+
+def _group_among(arguments):
+    return next((group for group in map(group_in, arguments) if group is not None), None)
+
+
+def group_in(argument):
+    """The process group that an argument is; None for anything else."""
+    library = sys.modules["torch._C._distributed_c10d"]
+    if isinstance(argument, library.ProcessGroup):
+        return argument
+    if hasattr(argument, "_type") and "ProcessGroup" in str(argument._type()):  # as the dispatcher hands it on
+        return library.ProcessGroup.unbox(argument)
+    return None
+
+
+def _device_among(arguments):
+    """The device, other than the CPU, on which the first tensor lies that is on one; None where all are not."""
+    tensor = sys.modules["torch"].Tensor
+    for argument in arguments:
+        if isinstance(argument, tensor) and argument.device.type != "cpu":
+            return argument.device
+        device = _device_among(argument) if isinstance(argument, (list, tuple)) else None
+        if device is not None:
+            return device
+    return None
+
+
+class _Poll:
+    """Asks from a thread of its own. Waiting would be quieter, but the process aborts if the interpreter
+    ends while a thread is inside torch. So this thread polls, and is ended first."""
+
+    def __init__(self, is_finished, collective, work):
+        self._what = (is_finished, collective, work)
+        self._stop = native.allocate_lock()
+        self._stop.acquire()
+        self._ended = native.allocate_lock()
+        self._ended.acquire()
+
+    def wait_in_a_thread(self):
+        ending.before_exit(self._end)
+        answers.start_thread(self._poll)
+
+    def _poll(self):
+        try:
+            answers.name_thread()
+            (is_finished, collective, work), wait = self._what, _SHORTEST_WAIT
+            while not captures.ask(is_finished) and not self._stop.acquire(True, wait):
+                wait = min(wait * 1.5, _LONGEST_WAIT)
+            if captures.ask(is_finished):
+                collective._finished(work)
+        except Exception as error:
+            channel.fault("completion", error)
+        finally:
+            self._what = is_finished = collective = work = None  # the work, and with it the group, may go
+            self._ended.release()
+
+    def _end(self):
+        self._stop.release()
+        self._ended.acquire(True, _LONGEST_END)
