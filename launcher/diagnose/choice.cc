@@ -187,10 +187,20 @@ CauseChoice of_absence(const Case& now) {
   return the(now, cause::kRankMissing, Certainty::guess);
 }
 
+/// torch's watchdog says that a collective hangs, and not why. Where all ranks have called their
+/// first one, a hint at the reason tells more.
+CauseChoice of_symptom(const Sighting& symptom, const Case& now) {
+  const bool all_called = std::ranges::all_of(now.evidence.failure.missing, &MissingRank::inside);
+  if (symptom.cause->id == cause::kWatchdogTimeout && all_called &&
+      now.evidence.training == Training::not_begun)
+    if (const Sighting* hint = best(now, Kind::cause, Strength::hint))
+      return {hint->cause, Certainty::guess};
+  return {symptom.cause, certainty_of(symptom)};
+}
+
 /// Why all ranks wait although all came.
 CauseChoice of_waiting(const Case& now) {
-  if (const Sighting* symptom = best(now, Kind::symptom))
-    return {symptom->cause, certainty_of(*symptom)};
+  if (const Sighting* symptom = best(now, Kind::symptom)) return of_symptom(*symptom, now);
   for (const Strength strength : {Strength::warning, Strength::hint})
     if (const Sighting* hint = best(now, Kind::cause, strength))
       return {hint->cause, Certainty::guess};
@@ -251,8 +261,7 @@ CauseChoice by_texts(const Case& now) {
   if (by_itself)
     return the(now, command_was_killed(now) ? cause::kCommandKilled : cause::kRankDied,
                Certainty::confirmed);
-  if (const Sighting* symptom = best(now, Kind::symptom))
-    return {symptom->cause, certainty_of(*symptom)};
+  if (const Sighting* symptom = best(now, Kind::symptom)) return of_symptom(*symptom, now);
   if (const Sighting* warning = best(now, Kind::cause, Strength::warning))
     return {warning->cause, Certainty::guess};
   if (const Sighting* victim = best_victim(now)) {

@@ -83,6 +83,31 @@ TEST_CASE("NCCL's way between the ranks is a hint where its first collective han
   CHECK(diagnosed(evidence).failure.cause == "rank-missing");
 }
 
+TEST_CASE("a first collective that torch's watchdog ended is told by what hints at the reason",
+          "[diagnosis]") {
+  diagnose::Evidence evidence;
+  evidence.failure = {.kind = FailureKind::rank_died, .stage = Stage::collective};
+  evidence.failure.ended = {{Rank{0}, {}, ExitStatus(Signaled{SIGABRT})}};
+  evidence.failure.missing = {{.rank = Rank{0}, .inside = true}, {.rank = Rank{1}, .inside = true}};
+  evidence.output = {
+      {"stderr", std::nullopt, "[Rank 0] Watchdog caught collective operation timeout: WorkNCCL\n"},
+      {"nccl", std::nullopt, "vm:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC\n"}};
+  CHECK(diagnosed(evidence).failure.cause == "gpu-p2p");
+  CHECK(diagnosed(evidence).failure.certainty == Certainty::guess);
+
+  const auto is_timeout = [](const diagnose::Evidence& told) {
+    return diagnosed(told).failure.cause == "watchdog-timeout";
+  };
+  diagnose::Evidence never_called = evidence;
+  never_called.failure.missing[1].inside = false;
+  CHECK(is_timeout(never_called));
+  diagnose::Evidence in_training = evidence;
+  in_training.training = diagnose::Training::begun;
+  CHECK(is_timeout(in_training));
+  evidence.output.pop_back();
+  CHECK(is_timeout(evidence));
+}
+
 TEST_CASE("a rank that left with status 0 while others wait is the script's own", "[diagnosis]") {
   const diagnose::Diagnosis d =
       diagnosed(hang(Stage::group, {{Rank{2}, Activity::dead, "exit status 0", ""}}));
