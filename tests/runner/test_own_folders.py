@@ -31,7 +31,8 @@ class TestOwnFolders(unittest.TestCase):
     def run_test(self, status=0, **more):
         keep = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "PIP_", "CCACHE_", "SAFELAUNCH_"))}
         environment = {**keep, "HOME": str(self.folder / "home"), "TMPDIR": str(self.folder), "XDG_STATE_HOME": "/state", **more}
-        done = subprocess.run([sys.executable, PROGRAM, self.folder / "tells.py", str(status)], env=environment, capture_output=True, text=True)
+        done = subprocess.run([sys.executable, PROGRAM, self.folder / "tells.py", str(status)], env=environment,
+                              capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (status, ""))
         return json.loads(done.stdout)
 
