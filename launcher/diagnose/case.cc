@@ -63,7 +63,9 @@ std::set<Rank> lost_a_peer(const std::vector<Sighting>& raised) {
   return ranks;
 }
 
+/// The words of a launcher, or words like its: enough to look for a cause.
 std::optional<ReportedExit> reported(const Evidence& evidence) {
+  if (evidence.told) return evidence.told;
   for (const Output& output : evidence.output)
     if (auto told = reported_exit(output.text)) return told;
   return std::nullopt;
@@ -79,6 +81,17 @@ FirstSigns signs_of(const Evidence& evidence, const std::vector<Sighting>& raise
   return signs;
 }
 
+/// The status that may show the cause: what anybody's words say of it counts, too.
+std::optional<ExitStatus> status_for_cause(const Evidence& evidence, std::optional<Rank> rank) {
+  const auto seen = std::ranges::find_if(evidence.failure.ended, [&](const RankExited& ended) {
+    return ended.rank == rank && ended.status;
+  });
+  const auto said = reported(evidence);
+  if (seen == evidence.failure.ended.end() && said && (!said->rank || !rank || said->rank == rank))
+    return said->status;
+  return status_of(evidence, rank);
+}
+
 }  // namespace
 
 Case open_case(const Evidence& evidence, const Catalogue& catalogue) {
@@ -91,7 +104,7 @@ Case open_case(const Evidence& evidence, const Catalogue& catalogue) {
   }
   FirstSigns signs = signs_of(evidence, all);
   const auto rank = first_failed(signs);
-  const FailedFirst first{rank, status_of(evidence, rank)};
+  const FailedFirst first{rank, status_for_cause(evidence, rank)};
   for (const Output& output : evidence.output)
     std::ranges::move(sightings(output, catalogue), std::back_inserter(all));
   if (first.status)
@@ -141,7 +154,7 @@ std::optional<ExitStatus> status_of(const Evidence& evidence, std::optional<Rank
       own->status == ExitStatus(Signaled{SIGTERM}))
     return kUncaught;
   if (own != all.end()) return own->status;
-  const auto told = reported(evidence);
+  const auto& told = evidence.told;
   if (told && (!told->rank || !rank || told->rank == rank)) return told->status;
   if (rank && raised) return kUncaught;
   return evidence.command;

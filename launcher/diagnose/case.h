@@ -7,7 +7,8 @@
 
 namespace safelaunch::diagnose {
 
-/// The rank that failed first, and its exit status, as far as they are known.
+/// The rank that failed first, and its exit status, as far as they are known or anybody's words
+/// say.
 struct FailedFirst {
   std::optional<Rank> rank;
   std::optional<ExitStatus> status;
@@ -36,8 +37,8 @@ struct Case {
 /// The rank whose own lines show the cause; none if the cause is no reason by itself.
 [[nodiscard]] std::optional<Rank> shows(const Cause& cause, const std::vector<Sighting>& lines);
 
-/// The exit status of a rank: its own, or what the launcher says of it, or 1 after an exception, or
-/// else the status of the command.
+/// The exit status of a rank: its own, or what its launcher surely says of it, or 1 after an
+/// exception, or else the status of the command.
 [[nodiscard]] std::optional<ExitStatus> status_of(const Evidence& evidence,
                                                   std::optional<Rank> rank);
 

@@ -27,7 +27,7 @@ job::PortPolicy policy_of(const Subject& subject) {
 bool is_master(const HostFacts& facts) {
   if (facts.world.rank) return *facts.world.rank == 0;
   if (facts.world.nodes > 1) return facts.world.node_rank == 0;
-  return facts.subject.command.has_value();
+  return facts.subject.command && !facts.subject.command->port.other_hosts;
 }
 
 void check_port(const HostFacts& facts, Advices& advices) {
@@ -40,6 +40,9 @@ void check_port(const HostFacts& facts, Advices& advices) {
     case job::PortPolicy::user:
       return advise(advices, Severity::note, cause::kPortTaken, evidence,
                     "safelaunch takes another one by itself, unless told --port keep");
+    case job::PortPolicy::if_taken:
+      return advise(advices, Severity::note, cause::kPortTaken, evidence,
+                    "give the job another MASTER_PORT, unless this is another part of it");
     case job::PortPolicy::multi_node:
       return advise(advices, Severity::blocks, cause::kPortTaken, evidence,
                     "end it, or give all ranks another MASTER_PORT");

@@ -102,6 +102,14 @@ constexpr std::array kPythonOptions = {
 constexpr OptionTable kPythonTable = {kPythonOptions, Grammar::getopt, Spelling::exact,
                                       Abbreviations::none};
 
+// Where launch scripts and schedulers say how many nodes there are.
+constexpr std::array kNodeCounts = {"NNODES", "PET_NNODES", "SLURM_NNODES", "SLURM_JOB_NUM_NODES"};
+
+/// Whether this name can mean no other host. A host's own name may be what other hosts know it by.
+bool is_loopback_name(std::string_view host) {
+  return host == "localhost" || host == "::1" || host == "[::1]" || host.starts_with("127.");
+}
+
 class Recogniser {
  public:
   Recogniser(std::vector<std::string> argv, const Environment& environment,
@@ -216,6 +224,14 @@ class Recogniser {
                      variables_.number("PMI_SIZE").value_or(1) > 1;
     const bool slurm = variables_.number("SLURM_STEP_NUM_TASKS").value_or(1) > 1;
     if (ranked || mpi || slurm) command_.descendants = Descendants::some;
+    command_.port.other_hosts = speaks_of_other_hosts();
+  }
+
+  bool speaks_of_other_hosts() const {
+    const auto address = variables_.find("MASTER_ADDR");
+    if (address && !address->value.empty() && !is_loopback_name(address->value)) return true;
+    return std::ranges::any_of(
+        kNodeCounts, [&](const char* name) { return variables_.number(name).value_or(1) > 1; });
   }
 
   Variables variables_;

@@ -39,6 +39,12 @@ std::string_view first_line(std::string_view text) {
   return text.substr(0, text.find('\n'));
 }
 
+/// The last line that is not blank.
+std::string_view last_line(std::string_view text) {
+  text = text.substr(0, text.find_last_not_of(" \r\n") + 1);
+  return text.substr(text.rfind('\n') + 1);
+}
+
 /// The value of `key       : value` in torchrun's block.
 std::string_view field(std::string_view block, std::string_view key) {
   for (std::string_view rest = block; !(rest = after_first(rest, key)).empty();) {
@@ -66,6 +72,7 @@ std::optional<LauncherFailure> read_root_cause(std::string_view text) {
   failure.local_rank = leading_int(after_first(rank, "local_rank:"));
   if (const std::string_view file = field(block, "error_file"); file != "<N/A>")
     failure.error_file = file;
+  failure.last_words = last_line(block).starts_with("=====");
   return failure;
 }
 
@@ -88,20 +95,27 @@ std::optional<LauncherFailure> read_torchrun_failure(std::string_view text) {
 }
 
 /// `[…] exits with return code = -11`. The command before it is the last one that was started, not
-/// the one that failed: deepspeed never says which rank it was.
+/// the one that failed: deepspeed never says which rank it was. The processes that it has started
+/// and now ends stand above.
 std::optional<LauncherFailure> read_deepspeed_failure(std::string_view text) {
-  const auto code = leading_int(after_last(text, "exits with return code ="));
+  const std::string_view rest = after_last(text, "exits with return code =");
+  const auto code = leading_int(rest);
   if (!code) return std::nullopt;
   LauncherFailure failure;
   failure.status = status_from_python(*code);
+  const std::string_view above = text.substr(0, text.size() - rest.size());
+  failure.pid = leading_int(after_last(above, "sigkill_handler] Killing subprocess"));
+  failure.last_words = last_line(rest) == first_line(rest);
   return failure;
 }
 
 /// accelerate around one process: `CalledProcessError: Command '[…]' returned non-zero exit status
 /// 3.` or `… died with <Signals.SIGSEGV: 11>.`
 std::optional<LauncherFailure> read_called_process(std::string_view text) {
-  const std::string_view line = first_line(after_last(text, "CalledProcessError: Command "));
+  const std::string_view rest = after_last(text, "CalledProcessError: Command ");
+  const std::string_view line = first_line(rest);
   LauncherFailure failure;
+  failure.last_words = last_line(rest) == line;
   if (const auto code = leading_int(after_first(line, "returned non-zero exit status")))
     failure.status = Exited{*code};
   else if (const auto signal =
@@ -174,6 +188,23 @@ std::optional<LauncherFailure> read_launcher_failure(Launcher launcher, std::str
 std::optional<Rank> rank_of(Launcher launcher, const LauncherFailure& failure) {
   if (failure.rank || launcher != Launcher::python || !failure.local_rank) return failure.rank;
   return Rank{*failure.local_rank};
+}
+
+bool hides_statuses(Launcher launcher) {
+  switch (launcher) {
+    case Launcher::torchrun:
+    case Launcher::deepspeed:
+    case Launcher::accelerate: return true;
+    case Launcher::python:
+    case Launcher::opaque: return false;
+  }
+  return false;
+}
+
+bool may_hide(Launcher launcher, const ExitStatus& status, const LauncherFailure& failure) {
+  if (!failure.status || !hides_statuses(launcher)) return false;
+  if (launcher != Launcher::deepspeed) return status == ExitStatus{Exited{1}};
+  return status == *failure.status || unwrapped_code(status) == *failure.status;
 }
 
 ExitStatus unhide(Launcher launcher, const ExitStatus& status,

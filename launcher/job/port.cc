@@ -3,7 +3,9 @@
 #include "safelaunch/base/format.h"
 
 /// The policy asks in this order: do others start some of the ranks, will the launcher refuse what
-/// is written, does it pick the port itself, has the user named one that is no mere default?
+/// is written, does it pick the port itself, has the user named one? A launcher on one node starts
+/// all ranks. Of a command without a launcher nobody knows: a wrapper may number its rank itself,
+/// and its peers start in other terminals or on other hosts.
 namespace safelaunch::job {
 namespace {
 
@@ -53,11 +55,10 @@ void insert_option(Command& command, int port) {
 PortPolicy port_policy(const Command& command) {
   if (command.descendants != Descendants::all) return PortPolicy::multi_node;
   if (command.port.mistyped || picked_by_launcher(command)) return PortPolicy::nothing;
+  if (command.port.other_hosts) return PortPolicy::multi_node;
+  if (command.port.value.value_or(0) == 0) return PortPolicy::choose;
   const bool plain = command.launcher == Launcher::python || command.launcher == Launcher::opaque;
-  const int named = command.port.value.value_or(0);
-  // Most examples and images set the default without meaning it.
-  return named == 0 || (plain && named == kDefaultMasterPort) ? PortPolicy::choose
-                                                              : PortPolicy::user;
+  return plain ? PortPolicy::if_taken : PortPolicy::user;
 }
 
 bool takes_port(const Command& command) {

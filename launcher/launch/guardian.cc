@@ -147,15 +147,17 @@ class Guardian {
       if (info.si_pid != supervisor_) ::kill(supervisor_, SIGCONT);
       return;
     }
-    if (signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU) asked_to_stop_by_ = signal;
-    if (signal == SIGINT || signal == SIGTERM) note_wish_to_end(signal);
+    const bool ignored = sigismember(&inherited().ignored, signal) == 1;
+    if (!ignored && (signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU))
+      asked_to_stop_by_ = signal;
+    if (!ignored && (signal == SIGINT || signal == SIGTERM)) note_wish_to_end(signal);
     send_letter(supervisor_, {signal, info.si_code > 0 ? kKernel : info.si_pid});
   }
 
   /// Notes an INT or TERM. The second one is the user's last: from then on we, too, see to it that
   /// the job ends.
   void note_wish_to_end(int signal) {
-    if (halves() == nullptr || sigismember(&inherited().ignored, signal) == 1) return;
+    if (halves() == nullptr) return;
     const bool insists = std::exchange(wished_by_, wished_by_ == 0 ? signal : wished_by_) != 0;
     if (!insists || answer_due_) return;
     heard_before_ = halves()->heard;

@@ -13,9 +13,9 @@
 #include "signal_stream.h"
 
 // Where there is a guardian, a signal comes as its letter, which tells the first sender; all others
-// are taken as the kernel tells them. Signals that were ignored at the start stay ignored. Signals
-// that we send ourselves are not a user's wish. For Ctrl-Z the tree below us is stopped first, then
-// this process.
+// are taken as the kernel tells them. While it is blocked, the kernel tells us of a signal that was
+// ignored at the start, too. Signals that we send ourselves are not a user's wish. For Ctrl-Z the
+// tree below us is stopped first, then this process.
 namespace safelaunch::launch {
 namespace {
 
@@ -42,10 +42,6 @@ ReceivedSignal received(const signalfd_siginfo& info) {
     return from_letter(open_letter(info.ssi_ptr));
   if (info.ssi_code > 0) return {signal, 0, SignalOrigin::terminal};
   return {signal, sender, SignalOrigin::user};
-}
-
-bool matters(const ReceivedSignal& received) {
-  return received.sender != ::getpid() && !sigismember(&inherited().ignored, received.signal);
 }
 
 /// A process that ran and was stopped by us.
@@ -91,8 +87,9 @@ struct SignalIntake::Ear {
 
   Ear(boost::asio::io_context& io, OnSignal callback)
       : on_signal(std::move(callback)), stream(io, wanted(), [this](const signalfd_siginfo& info) {
-          const ReceivedSignal signal = received(info);
-          if (matters(signal)) on_signal(signal);
+          ReceivedSignal signal = received(info);
+          signal.ignored = sigismember(&inherited().ignored, signal.signal) == 1;
+          if (signal.sender != ::getpid()) on_signal(signal);
         }) {}
 };
 

@@ -12,8 +12,9 @@
 #include "safelaunch/host/network.h"
 
 // A port is chosen only where safelaunch may decide it: other nodes know theirs from their own
-// command lines, so a job of several nodes keeps its port. A port of the user's is taken where it
-// is free. Where somebody holds it, the job gets another one, unless the user insists on it. After
+// command lines, so a job of several nodes keeps its port. A command without a launcher keeps it
+// too, until an attempt has failed because it was taken. A port of the user's is taken where it is
+// free. Where somebody holds it, the job gets another one, unless the user insists on it. After
 // a failed attempt, the process that holds a port is the proof of a port that was taken. A command
 // that has no place for a port gets none, and none is held for it.
 namespace safelaunch::plan {
@@ -105,6 +106,8 @@ Result<PortChoice> choose_port(const RunPlan& plan, const profile::Profile& prof
   if (wish.how == settings::PortWish::How::range) return lease(wish.range);
   if (!plan.spawn && plan.command.port.mistyped) return PortChoice{};  // its launcher refuses it
   if (policy == job::PortPolicy::nothing && former == FormerPort::none) return PortChoice{};
+  if (policy == job::PortPolicy::if_taken && former == FormerPort::none)
+    return PortChoice{.kept = plan.command.port.value};
   const bool several = policy == job::PortPolicy::multi_node;
   const auto port = several ? kept_port(plan) : users_port(plan);
   const bool users = several || policy == job::PortPolicy::user;

@@ -358,6 +358,7 @@ void RankMachine::take(const RankSpawned& event, TimePoint now) {
 
 // The reaper reports the end of processes that we spawned; every other process needs a pidfd.
 void RankMachine::watch_exit(Rank rank, ProcessId process) {
+  seen_.pids.insert(process.pid);
   if (spawned_.contains(process) || !watched_.insert(process).second) return;
   actions_.push_back(WatchExit{rank, process});
 }

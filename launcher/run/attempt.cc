@@ -219,14 +219,14 @@ void Attempt::orphan_ended(int pid, const ExitStatus& status) {
 
 void Attempt::signal(const launch::ReceivedSignal& received) {
   // The watch's JobClock notices the pause itself, so nothing is done here.
-  if (stops_for_the_shell(received.signal)) return void(launch::suspend_job());
+  if (!received.ignored && stops_for_the_shell(received.signal)) return void(launch::suspend_job());
   if (received.signal == SIGWINCH) {
     output_.window_changed();
     services_.terminal.window_changed();
   }
-  if (ends_a_job(received.signal))
+  if (!received.ignored && ends_a_job(received.signal))
     services_.log.record(report::record::Signal{signal_name(received.signal), received.sender});
-  take(SignalCame{received.signal, received.origin, watch_.waiting_now()});
+  take(SignalCame{received.signal, received.origin, watch_.waiting_now(), received.ignored});
 }
 
 std::string Attempt::titled(const std::string& line) const {

@@ -45,6 +45,11 @@ bool launcher_will_end_it(const Failure& verdict, const AttemptRules& rules) {
   return true;
 }
 
+// Its agent takes every hangup for its own end, accelerate's as well.
+bool is_torchrun(job::Launcher launcher) {
+  return launcher == job::Launcher::torchrun || launcher == job::Launcher::accelerate;
+}
+
 launch::StopWanted sweep() {
   return {launch::StopMode::sweep, SIGTERM, launch::kSweepGrace};
 }
@@ -156,8 +161,11 @@ void AttemptMachine::stop_lost() {
   trained_ ? begin_stop(sweep()) : make_way();
 }
 
+// A signal that was ignored at the start ends nothing by itself; only the job may make something of
+// it. But torchrun ends at every hangup, and whoever says nohup wants the job to outlive it.
 void AttemptMachine::take(const SignalCame& event, TimePoint now) {
-  if (!ends_a_job(event.signal))
+  if (event.ignored && event.signal == SIGHUP && is_torchrun(rules_.launcher)) return;
+  if (event.ignored || !ends_a_job(event.signal))
     return actions_.push_back(ForwardSignal{event.signal, event.origin});
   const bool first = is<Running>();
   note(event);

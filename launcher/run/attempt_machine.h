@@ -65,6 +65,7 @@ struct SignalCame {
   int signal = 0;
   launch::SignalOrigin origin = launch::SignalOrigin::user;
   std::optional<Failure> waiting;  ///< the ranks that wait at this moment, if any does
+  bool ignored = false;            ///< see launch::ReceivedSignal
 };
 /// Another profile is to be tried instead.
 struct WayWanted {};

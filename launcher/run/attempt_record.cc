@@ -1,6 +1,7 @@
 #include "attempt_record.h"
 
 #include <algorithm>
+#include <span>
 
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/first_failed.h"
@@ -95,12 +96,6 @@ void take_cut_off_build(const AttemptRecord& record, diagnose::Evidence& evidenc
          fmt::format("The lock of a build that was cut off was removed: {}", lock)});
 }
 
-// torchrun ends with 1 whatever its ranks end with, and the others likewise.
-bool hides_statuses(job::Launcher launcher) {
-  return launcher == job::Launcher::torchrun || launcher == job::Launcher::deepspeed ||
-         launcher == job::Launcher::accelerate;
-}
-
 // A Python launcher of which no rank was seen has failed before it started any, unless they run
 // where nobody here can look.
 diagnose::Training training_of(const AttemptRecord& record, const AttemptContext& context) {
@@ -108,7 +103,7 @@ diagnose::Training training_of(const AttemptRecord& record, const AttemptContext
   const bool began = record.ranks.began || record.ranks.nccl.any ||
                      (record.verdict && is_stuck(record.verdict->kind));
   const bool no_rank_yet =
-      context.ranks_below && hides_statuses(context.launcher) && record.ranks.world_size == 0;
+      context.ranks_below && job::hides_statuses(context.launcher) && record.ranks.world_size == 0;
   return began || no_rank_yet ? diagnose::Training::not_begun : diagnose::Training::unseen;
 }
 
@@ -166,18 +161,47 @@ void take_stores(const ranks::RanksSeen& ranks, diagnose::Evidence& evidence) {
   evidence.remarks.push_back(text);
 }
 
+// The stream on which this launcher reports: deepspeed's logger writes to stdout. Where both lead
+// to one place, all text is stdout's.
+bool on_its_stream(job::Launcher launcher, const diagnose::Output& output,
+                   std::span<const diagnose::Output> all) {
+  if (output.source == "launcher.err") return launcher != job::Launcher::deepspeed;
+  if (output.source != "launcher.out") return false;
+  return launcher != job::Launcher::torchrun ||
+         std::ranges::none_of(
+             all, [](const diagnose::Output& other) { return other.source == "launcher.err"; });
+}
+
+// A job prints what it likes, such as the last lines of another run's log. So a report decides a
+// status only where it is this launcher's own beyond doubt: the launcher hides statuses and has
+// hidden one, it says so on its own stream, and it names a process that was seen as a rank, or has
+// said nothing since.
+bool is_its_own(job::Launcher launcher, const job::LauncherFailure& failure,
+                const diagnose::Output& output, const AttemptRecord& record,
+                std::span<const diagnose::Output> all) {
+  if (!record.command || !job::may_hide(launcher, *record.command, failure)) return false;
+  if (!on_its_stream(launcher, output, all)) return false;
+  return failure.last_words || (failure.pid && record.ranks.pids.contains(*failure.pid));
+}
+
 // Adds the launcher's report of its first failure, if nothing else saw that failure.
-void take_launcher_words(job::Launcher launcher, diagnose::Evidence& evidence) {
+void take_launcher_words(job::Launcher launcher, const AttemptRecord& record,
+                         diagnose::Evidence& evidence) {
   if (!evidence.command) return;
-  std::optional<job::LauncherFailure> failure;
-  for (const diagnose::Output& output : evidence.output)
-    if (!failure) failure = job::read_launcher_failure(launcher, output.text);
-  const ExitStatus told = job::unhide(launcher, *evidence.command, failure);
+  std::optional<job::LauncherFailure> failure, own;
+  for (const diagnose::Output& output : evidence.output) {
+    const auto read = job::read_launcher_failure(launcher, output.text);
+    if (!read) continue;
+    if (!failure) failure = read;
+    if (!own && is_its_own(launcher, *read, output, record, evidence.output)) own = failure = read;
+  }
   const auto failed = failure ? rank_of(launcher, *failure) : std::nullopt;
+  if (own) evidence.told = diagnose::ReportedExit{failed, *own->status};
   auto& ended = evidence.failure.ended;
-  if (failed && failed_unseen(*failed, ended)) ended.insert(ended.begin(), {*failed, {}, told});
-  evidence.command = told;
-  evidence.command_hides = hides_statuses(launcher) && !(failure && failure->status);
+  if (failed && failed_unseen(*failed, ended))
+    ended.insert(ended.begin(), {*failed, {}, own ? own->status : std::nullopt});
+  evidence.command = job::unhide(launcher, *evidence.command, own);
+  evidence.command_hides = job::hides_statuses(launcher) && !own;
 }
 
 // The status of a hung command, or of one that makes room for another profile, tells only how we
@@ -210,7 +234,7 @@ diagnose::Evidence make_evidence(const AttemptRecord& record, const AttemptConte
   take_cut_off_build(record, evidence);
   take_nccl(record.ranks.nccl, evidence);
   if (!record.ras.empty()) evidence.remarks.push_back("NCCL's RAS: " + record.ras);
-  take_launcher_words(context.launcher, evidence);
+  take_launcher_words(context.launcher, record, evidence);
   evidence.signal = record.signal ? record.signal : record.late_signal;
   if (evidence.signal && ended_by_us(record)) {
     evidence.command.reset();

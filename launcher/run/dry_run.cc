@@ -20,6 +20,7 @@ const char* in_words(job::PortPolicy policy) {
   switch (policy) {
     case job::PortPolicy::nothing: return "the launcher's own business";
     case job::PortPolicy::choose: return "a free one is chosen and held";
+    case job::PortPolicy::if_taken: return "yours; another one only after it was found taken";
     case job::PortPolicy::user: return "yours if it is free";
     case job::PortPolicy::multi_node: return "never changed: other nodes must know it";
   }

@@ -140,6 +140,7 @@ Result<void> Run::take_port(const StartAttempt& start) {
       plan::options_under(plan_.options, start.profile).port.how == settings::PortWish::How::keep;
   if (!port->notice.empty()) voice_.say(port->notice);
   port_ = std::move(port->lease);
+  commands_port_ = port->kept;
   return {};
 }
 
@@ -271,10 +272,9 @@ diagnose::Evidence Run::evidence_of(const AttemptRecord& record) const {
   context.former_pids = former_pids_;
   context.autotuning = plan_.command.autotuning;
   context.retries_of_profile = machine_.retries_of_profile();
-  if (port_)
-    context.port = diagnose::RendezvousPort{port_->port(),
-                                            keeps_port_ ? diagnose::RendezvousPort::Choice::users
-                                                        : diagnose::RendezvousPort::Choice::ours};
+  using Choice = diagnose::RendezvousPort::Choice;
+  if (const auto port = port_ ? std::optional<int>(port_->port()) : commands_port_)
+    context.port = diagnose::RendezvousPort{*port, keeps_port_ ? Choice::users : Choice::ours};
   if (const auto kills = host::oom_kills_of_our_cgroup(); kills && oom_kills_before_)
     context.oom_kills = static_cast<int>(*kills - *oom_kills_before_);
   diagnose::Evidence evidence = make_evidence(record, context);

@@ -118,7 +118,8 @@ class Run final : Attempt::Listener, RunProbe::Listener, Nodes::Listener, Shelf 
   std::vector<output::Recording> recordings_;  ///< the recordings of the attempts that have ended
   std::optional<RunProbe> probe_;              ///< the probe beside the first attempt, or behind it
   std::optional<clean::PortLease> port_;
-  bool keeps_port_ = false;  ///< the user insists on that port
+  std::optional<int> commands_port_;  // see plan::PortChoice::kept
+  bool keeps_port_ = false;           ///< the user insists on that port
   /// The OOM kills in our cgroup before the present attempt.
   std::optional<std::int64_t> oom_kills_before_;
   std::vector<int> former_pids_;  ///< the pids of the ranks of earlier attempts

@@ -394,7 +394,7 @@ bool RunMachine::is_echo(const launch::ReceivedSignal& event, TimePoint now) {
 
 void RunMachine::take(const launch::ReceivedSignal& event, TimePoint now) {
   const auto* attempting = std::get_if<Attempting>(&state_);
-  const bool ends = ends_a_job(event.signal);
+  const bool ends = ends_a_job(event.signal) && !event.ignored;
   if (ends && is_echo(event, now)) return;
   if (agrees_ && ends) actions_.push_back(TellSignal{event.signal});
   signal_here_ = signal_here_ || ends;

@@ -154,7 +154,7 @@ class Hidden(SafelaunchTest):
             pid = int(job.stdout.readline().split()[1])
             os.chmod(self.folder, 0o755)
             said = subprocess.run([*hide, *as_nobody, self.program_for_all(), "clean", "--dry-run"], cwd="/", capture_output=True,
-                                  env=self.environment(HOME="/nonexistent"), text=True, timeout=60)
+                                  env=self.environment(HOME="/proc/nonexistent"), text=True, timeout=60)
             self.assertEqual((said.returncode, said.stderr), (0, ""), said.stdout)
             self.assertNotIn(f"pid {pid} ", said.stdout)
         finally:

@@ -23,6 +23,24 @@ dist.init_process_group("gloo", init_method="tcp://127.0.0.1:29777", rank=int(os
                         world_size=int(os.environ["WORLD_SIZE"]))
 """
 
+SPAWNS_AT_THE_VARIABLES_PORT = """
+import os
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+
+def rank(number):
+    dist.init_process_group("gloo", init_method="env://", rank=number, world_size=2)
+    dist.barrier()
+    if number == 0:
+        print("met at port", os.environ["MASTER_PORT"], flush=True)
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    mp.spawn(rank, nprocs=2)
+"""
+
 
 def setUpModule():
     if not own_network():
@@ -88,6 +106,31 @@ class Ports(SafelaunchTest):
             with self.subTest(run=run.directory.name):
                 self.assert_status(run, 0)
                 self.assertEqual(len(run.attempts), 1, str(run))
+
+    def test_a_command_that_meets_on_another_host_keeps_its_port(self):
+        self.hold()  # by somebody else on this host, where rank 0 does not run
+        tells = ["sh", "-c", "echo port $MASTER_PORT"]
+        for variables in ({"MASTER_ADDR": "10.9.9.9"}, {"MASTER_ADDR": "node7"}, {"NNODES": "2", "NODE_RANK": "1"}, {}):
+            with self.subTest(variables=variables):
+                run = self.run_safelaunch("--no-preflight", *tells, env=self.environment(MASTER_PORT=str(PORT), **variables))
+                self.assertEqual((run.status, run.out), (0, f"port {PORT}\n"), str(run))
+
+    def test_two_parts_of_a_job_on_one_host_meet_although_only_one_is_below_safelaunch(self):
+        part = self.script(f"export RANK=$1 WORLD_SIZE=2 LOCAL_RANK=$1\nexec {sys.executable} {LIGHT_WORKER}\n", "part.sh")
+        environment = self.environment(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(PORT))
+        other = subprocess.Popen(["bash", part, "1"], env=environment, cwd=self.folder, stdout=subprocess.DEVNULL)
+        run = self.run_safelaunch("bash", part, "0", env=environment)
+        self.assert_status(run, 0)
+        self.assertIn(f"2 ranks met at port {PORT}\n", run.out)
+        self.assertEqual(other.wait(60), 0)
+
+    def test_a_script_whose_port_is_taken_is_healed_by_another_one(self):
+        self.hold()
+        run = self.run_safelaunch(sys.executable, self.script(SPAWNS_AT_THE_VARIABLES_PORT), env=self.environment(
+            MASTER_ADDR="127.0.0.1", MASTER_PORT=str(PORT)))
+        self.assert_status(run, 0)
+        self.assertEqual([attempt.get("cause", {}).get("id") for attempt in run.attempts], ["port-taken", None], str(run))
+        self.assertRegex(run.out, r"met at port (?!29500)\d+")
 
     def test_a_port_of_the_scripts_own_that_is_taken_is_named_with_its_holder(self):
         pid = self.hold(29777)

@@ -410,6 +410,33 @@ class Surroundings(SafelaunchTest):
         self.assertEqual((run.returncode, run.stdout), (0, "1\ntrained\n"))
         self.assertRegex(run.stderr, r"^safelaunch: warning: \d+ bytes of the output were not shown, because nothing read them; they are in the logs: \S+\n$")
 
+    def test_a_signal_that_was_ignored_at_the_start_reaches_a_job_that_saves_by_it(self):
+        for name in ("INT", "HUP", "QUIT"):
+            with self.subTest(signal=name):
+                for left in self.folder.glob("*-0"):
+                    left.unlink()
+                line = f"trap '' INT HUP QUIT; exec {SAFELAUNCH} {sys.executable} {self.script(SAVING)}"
+                job = subprocess.Popen(["sh", "-c", line], env=self.environment(), cwd=self.folder, stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                wait_until((self.folder / "ready-0").exists)
+                job.send_signal(getattr(signal, f"SIG{name}"))
+                out, err = job.communicate(timeout=60)
+                self.assertEqual((job.returncode, out, err), (0, "ready 0\n", ""))
+                self.assertEqual((self.folder / "handled-0").read_text(), f"SIG{name}\n")
+                self.assertTrue((self.folder / "saved-0").exists())
+
+    def test_a_torchrun_under_nohup_outlives_a_hangup(self):
+        job = self.script("import os\nopen('ready', 'w').close()\nos.mkfifo('go')\nopen('go').read()\nopen('done', 'w').close()\n")
+        line = f"trap '' HUP; exec {SAFELAUNCH} {' '.join(torchrun('--nproc_per_node=1', job))}"
+        run = subprocess.Popen(["sh", "-c", line], env=self.environment(), cwd=self.folder, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        wait_until((self.folder / "go").exists)
+        run.send_signal(signal.SIGHUP)
+        (self.folder / "go").write_text("")
+        out, err = run.communicate(timeout=60)
+        self.assertEqual(run.returncode, 0, err)
+        self.assertTrue((self.folder / "done").exists())
+
     def test_a_job_under_nohup_lives_on_when_the_terminal_goes(self):
         job = self.script("import os, time\nprint('ready', flush=True)\nopen('ready', 'w').close()\n"
                           "while not os.path.exists('go'): time.sleep(0.01)\nopen('done', 'w').close()\n")

@@ -3,12 +3,16 @@
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
 
-from harness import DDP, SAFELAUNCH, SafelaunchTest, main, torchrun
+from harness import DDP, ROOT, SAFELAUNCH, SafelaunchTest, main, torchrun
 from terminal import Terminal, shell_status
+
+# What launchers have written about ranks that failed.
+LAUNCHERS_WORDS = ROOT / "tests/data/launchers"
 
 # What a process can know of how it was started; the environment by itself, since we do add to it.
 PROBE = """
@@ -79,6 +83,21 @@ class Transparency(SafelaunchTest):
         for status in (0, 1, 2, 3, 7, 42, 64, 69, 75, 77, 78, 99, 100, 123, 124, 125, 126, 127, 128, 129, 130, 137, 143, 200, 255):
             with self.subTest(status=status):
                 self.assert_alike("sh", "-c", f"exit {status}")
+
+    def test_the_log_of_another_run_that_a_job_prints_decides_no_exit_status(self):
+        for name in ("torchrun-exit3", "deepspeed-exit3", "spawn-exit3", "accelerate-zero-division"):
+            shutil.copy(LAUNCHERS_WORDS / f"{name}.txt", self.folder / "old.log")
+            for line, status in (("cat old.log; exit 5", 5), ("cat old.log >&2; exit 1", 1), ("cat old.log >&2; kill -9 $$", 137)):
+                with self.subTest(log=name, line=line):
+                    self.assertEqual(self.ours("sh", "-c", line).returncode, status)
+
+    def test_a_rank_that_prints_the_log_of_another_run_has_its_own_exit_status(self):
+        shutil.copy(LAUNCHERS_WORDS / "torchrun-exit3.txt", self.folder / "old.log")
+        # torchrun makes one dollar of two.
+        for line, status in (("exit 5", 5), ("cat old.log >&2; exit 6", 6), ("cat old.log; kill -9 $$$$", 137)):
+            with self.subTest(line=line):
+                run = self.ours(*torchrun("--nproc_per_node=1", "--no-python", "sh", "-c", line))
+                self.assertEqual(run.returncode, status, run.stderr)
 
     def test_a_death_by_signal_is_told_as_a_shell_tells_it(self):
         for name in ("HUP", "INT", "QUIT", "ILL", "ABRT", "KILL", "SEGV", "PIPE", "ALRM", "TERM", "USR1"):

@@ -70,7 +70,7 @@ class Supervisor {
   }
 
   void on_signal(const launch::ReceivedSignal& received) {
-    switch (options_.forward ? 0 : received.signal) {
+    switch (options_.forward || received.ignored ? 0 : received.signal) {
       case SIGINT:
       case SIGTERM:
       case SIGHUP:

@@ -29,6 +29,12 @@ struct Confirmation {
   std::optional<int> port{};  ///< the port that the fact is about
 };
 
+/// A launcher's words on the rank that failed first.
+struct ReportedExit {
+  std::optional<Rank> rank;
+  ExitStatus status;
+};
+
 /// The port of the rendezvous.
 struct RendezvousPort {
   int number = 0;
@@ -46,7 +52,9 @@ struct Evidence {
   std::vector<RankExited> ended_in_stop;
   std::optional<ExitStatus> command;  ///< the status of the command, if it ended by itself
   bool command_hides = false;         ///< `command` is a launcher's own status, not a rank's
-  std::vector<Output> output;         ///< lines within each text are in order of time
+  /// What the command's launcher surely said itself; anybody may print such words in its place.
+  std::optional<ReportedExit> told;
+  std::vector<Output> output;  ///< lines within each text are in order of time
   std::vector<Confirmation> confirmations;
   std::vector<std::string> remarks;  ///< sentences on a hang, without full stops
   std::optional<int> signal;         ///< the first signal that safelaunch received

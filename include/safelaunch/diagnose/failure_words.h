@@ -5,6 +5,7 @@
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/process.h"
 #include "safelaunch/diagnose/catalogue.h"
+#include "safelaunch/diagnose/evidence.h"
 
 namespace safelaunch::diagnose {
 
@@ -21,14 +22,8 @@ struct Traceback {
 /// mp.spawn, deepspeed, accelerate), which only say that a rank failed, and those of an interrupt.
 [[nodiscard]] std::vector<Traceback> tracebacks(std::string_view text);
 
-/// A launcher's own words on the rank that failed first.
-struct ReportedExit {
-  std::optional<Rank> rank;
-  ExitStatus status;
-};
-
 /// Reads torchrun's failure block, the last words of deepspeed or accelerate, or mp.spawn's
-/// exception. They are needed because torchrun and mp.spawn exit with 1 whatever the rank's status.
+/// exception, whoever has printed them: they hint at a cause.
 [[nodiscard]] std::optional<ReportedExit> reported_exit(std::string_view text);
 
 /// The words that a user should see last: the traceback of the rank that failed first (`rank`, if

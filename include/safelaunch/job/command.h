@@ -119,6 +119,9 @@ struct CommandPort {
   /// The text in the port's place is no number from 0 to 65535. The launcher refuses it in its own
   /// words.
   bool mistyped = false;
+  /// A command without a launcher whose variables speak of other hosts: its ranks meet elsewhere,
+  /// or this is one node of several.
+  bool other_hosts = false;
 };
 
 enum class Warning {

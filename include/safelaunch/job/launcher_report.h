@@ -13,7 +13,8 @@ struct LauncherFailure {
   std::optional<int> local_rank;
   std::optional<int> pid;
   std::optional<ExitStatus> status;
-  std::string error_file;  ///< torch's JSON with the exception; empty where there is none
+  std::string error_file;   ///< torch's JSON with the exception; empty where there is none
+  bool last_words = false;  ///< nothing stands behind it: a launcher ends with its report
 };
 
 /// Looks for the failure in the launcher's output: torchrun, accelerate and torch.multiprocessing
@@ -26,9 +27,16 @@ struct LauncherFailure {
 /// ranks; with other launchers a local rank is no rank.
 [[nodiscard]] std::optional<Rank> rank_of(Launcher launcher, const LauncherFailure& failure);
 
-/// The status of the rank that failed, which launchers hide: torchrun and accelerate always exit 1,
-/// deepspeed turns signal 11 into 245. Where nothing better is known it is the launcher's own
-/// status.
+/// Whether this launcher ends with a status of its own in place of its ranks': torchrun and
+/// accelerate always with 1, deepspeed with 245 for signal 11.
+[[nodiscard]] bool hides_statuses(Launcher launcher);
+
+/// Whether a launcher that ended with `status` may be hiding this failure behind it.
+[[nodiscard]] bool may_hide(Launcher launcher, const ExitStatus& status,
+                            const LauncherFailure& failure);
+
+/// The status of the rank that failed. `failure` is what the launcher surely said itself; where
+/// nothing better is known it is the launcher's own status.
 [[nodiscard]] ExitStatus unhide(Launcher launcher, const ExitStatus& status,
                                 const std::optional<LauncherFailure>& failure);
 

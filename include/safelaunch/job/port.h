@@ -10,8 +10,9 @@ inline constexpr int kDefaultMasterPort = 29500;
 
 /// The freedom that we have with the port on which the ranks meet.
 enum class PortPolicy {
-  nothing,  ///< leave it alone: the launcher finds a free port, or refuses the one that is written
-  choose,   ///< choose a free one: any second job collides on the fixed default
+  nothing,   ///< leave it alone: the launcher finds a free port, or refuses the one that is written
+  choose,    ///< choose a free one: any second job collides on the fixed default
+  if_taken,  ///< keep it until an attempt has found it taken: others may start ranks that know it
   user,  ///< the user named a port: take it if it is free, else another one unless told to keep it
   multi_node,  ///< never change it alone: ranks that others start must know it
 };

@@ -22,13 +22,15 @@ struct ReceivedSignal {
   /// The sender's pid; 0 for the kernel, and for a process of another pid namespace.
   int sender = 0;
   SignalOrigin origin = SignalOrigin::user;
+  /// It was ignored when we were started (nohup, a script's background): no wish to end anything. A
+  /// job that has set a handler for it wants it all the same.
+  bool ignored = false;
   bool operator==(const ReceivedSignal&) const = default;
 };
 
 /// The supervisor's ear: it tells of every signal that the user, the terminal or a scheduler sends
 /// to safelaunch, once each, on the io_context. It leaves out SIGCHLD (the `Reaper` has it), our
-/// own faults, signals that were ignored when we were started (as under nohup), and a SIGPIPE that
-/// our own writing caused. Its callback must not destroy it.
+/// own faults, and a SIGPIPE that our own writing caused. Its callback must not destroy it.
 class SignalIntake {
  public:
   using OnSignal = std::function<void(const ReceivedSignal&)>;

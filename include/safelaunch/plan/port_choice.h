@@ -13,9 +13,11 @@ namespace safelaunch::plan {
 
 /// The port of a job of one node, and the words that are to be said of it.
 struct PortChoice {
-  std::optional<clean::PortLease>
-      lease;  ///< The leased port; none: the launcher finds one by itself, or other nodes know it
-  std::string notice;  ///< "port 29500 is held by pid 71 …; the job uses 23456"
+  /// The leased port; none: the launcher finds one by itself, or others know it.
+  std::optional<clean::PortLease> lease{};
+  /// The command's own port, which is neither held nor changed until it was found taken.
+  std::optional<int> kept{};
+  std::string notice{};  ///< "port 29500 is held by pid 71 …; the job uses 23456"
 };
 
 /// Whether the former port turned out to be taken.

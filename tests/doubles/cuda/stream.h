@@ -13,9 +13,9 @@ namespace safelaunch::testing {
 /// The work that a stream still has to do, in order. Where nothing is left to do, whoever adds a
 /// little does it himself at once: a training step puts hundreds of things on a stream, and to wake
 /// a thread for each would cost more than they do. What may wait (a collective, a function of the
-/// application's, an event of another stream) is done by the stream's own thread, and so is all that
-/// comes behind it. The thread starts with the first such work and is never joined: work that never
-/// ends is one of the things that are played.
+/// application's, an event of another stream) is done by the stream's own thread, and so is all
+/// that comes behind it. The thread starts with the first such work and is never joined: work that
+/// never ends is one of the things that are played.
 class WorkQueue : public std::enable_shared_from_this<WorkQueue> {
  public:
   explicit WorkQueue(unsigned flags) : flags_(flags) {}

@@ -62,9 +62,8 @@ ncclResult_t Communicator::launch(std::vector<Operation> operations, CUstream st
       const std::lock_guard lock(mutex_);
       ++on_streams_;
     }
-    auto* launched = new Launched{shared_from_this(), [this, operations, number = ++launches] {
-                                    run(operations, number);
-                                  }};
+    auto* launched = new Launched{
+        shared_from_this(), [this, operations, number = ++launches] { run(operations, number); }};
     const CUresult result = driver().launch(stream, &do_launched, launched);
     return result == CUDA_SUCCESS ? ncclSuccess : not_launched(result);
   };

@@ -16,7 +16,7 @@ namespace {
 
 using PlanWords = std::vector<std::string>;
 
-const Environment kNoHome{{"HOME", "/nonexistent"}};
+const Environment kNoHome{{"HOME", "/proc/nonexistent"}};
 
 PlanWords chosen(const ProbeOptions& options, const profile::Rules& rules = {}) {
   const auto profiles = choose_profiles(options, rules, kNoHome);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "safelaunch/diagnose/diagnosis.h"
+#include "safelaunch/diagnose/failure_words.h"
 #include "test_data.h"
 
 /// Attempts as they went wrong, in short.
@@ -28,10 +29,11 @@ inline bool stops(const diagnose::Diagnosis& diagnosis, diagnose::StopReason rea
   return diagnosis.decision == diagnose::Decision(diagnose::Stop{reason});
 }
 
-/// A job under a launcher without a hook: its output is all there is.
+/// A job under a launcher without a hook: its output is all there is, and surely the launcher's.
 inline diagnose::Evidence only_text(std::string text) {
   diagnose::Evidence evidence;
   evidence.command = Exited{1};
+  evidence.told = diagnose::reported_exit(text);
   evidence.output = {{"stderr", std::nullopt, std::move(text)}};
   return evidence;
 }

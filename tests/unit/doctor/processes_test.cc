@@ -53,6 +53,21 @@ TEST_CASE("a held port on one node is changed by safelaunch", "[doctor][processe
   CHECK(outline(facts) == Lines{"port-taken note"});
 }
 
+TEST_CASE("the held port of a command without a launcher may be its own peer's",
+          "[doctor][processes]") {
+  doctor::HostFacts facts = with_held_port(healthy_host());
+  const auto with_variables = [](Environment environment) {
+    environment["MASTER_PORT"] = "29500";
+    return job::recognise({"bash", "node.sh"}, environment,
+                          [](const std::string&) { return job::FileAt{}; });
+  };
+  facts.subject.command = with_variables({});
+  CHECK(outline(facts) == Lines{"port-taken note"});
+  // Where the ranks meet on another host, who holds the number here is nobody's concern.
+  facts.subject.command = with_variables({{"MASTER_ADDR", "10.9.9.9"}});
+  CHECK(outline(facts) == Lines{});
+}
+
 TEST_CASE("what is left over and ours can be ended, and nothing else", "[doctor][processes]") {
   doctor::HostFacts facts = healthy_host();
   facts.processes = {stale_process(clean::Claim::ours), stale_process(clean::Claim::orphan),

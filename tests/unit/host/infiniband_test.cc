@@ -60,7 +60,7 @@ TEST_CASE("an adapter has the driver that its link names", "[infiniband]") {
 }
 
 TEST_CASE("a host without adapters has no ports", "[infiniband]") {
-  CHECK(infiniband_ports("/nonexistent").empty());
+  CHECK(infiniband_ports("/proc/nonexistent").empty());
 }
 
 TEST_CASE("states are taken from the kernel's words", "[infiniband]") {

@@ -34,7 +34,7 @@ TEST_CASE("shared memory has a size and its plain files", "[left_files]") {
 }
 
 TEST_CASE("what is not there has no size", "[left_files]") {
-  CHECK(host::read_shared_memory("/nonexistent").bytes == 0);
+  CHECK(host::read_shared_memory("/proc/nonexistent").bytes == 0);
 }
 
 TEST_CASE("segments of jobs are known by the beginnings of their names", "[left_files]") {
@@ -144,5 +144,5 @@ TEST_CASE("hidden folders, and locks that are none, are passed over", "[left_fil
   folder.add("x/lock.txt");
   fs::create_directories(folder.path() + "/y/lock");
   CHECK(host::extension_locks(folder.path()).empty());
-  CHECK(host::extension_locks("/nonexistent").empty());
+  CHECK(host::extension_locks("/proc/nonexistent").empty());
 }

@@ -77,7 +77,7 @@ TEST_CASE("the records of all runs in all places are read, through links of ours
   usual.add(std::string("run-1/") + kSegmentRecordFile, segment_lines(first, mark_of(kDead, host)));
   elsewhere.add(kSegmentRecordFile, segment_lines(second, mark_of(kDead, host)));
   std::filesystem::create_directory_symlink(elsewhere.path(), usual.path() + "/run-2");
-  const std::vector<std::filesystem::path> places{usual.path(), "/nonexistent", ""};
+  const std::vector<std::filesystem::path> places{usual.path(), "/proc/nonexistent", ""};
   const auto records = read_segment_records(places, host);
   REQUIRE(records.size() == 2);
   CHECK(records[0].run != records[1].run);

@@ -41,7 +41,6 @@ TEST_CASE("a fixed default, or a port 0 that means nothing, is chosen anew", "[p
   CHECK(policy("torchrun --rdzv_backend c10d t.py") == job::PortPolicy::choose);
   CHECK(policy("torchrun --rdzv_backend c10d --rdzv_endpoint host t.py") ==
         job::PortPolicy::choose);
-  CHECK(policy("python t.py", {{"MASTER_PORT", "29500"}}) == job::PortPolicy::choose);
 }
 
 TEST_CASE("a port that the user named is the user's", "[port]") {
@@ -49,7 +48,36 @@ TEST_CASE("a port that the user named is the user's", "[port]") {
   CHECK(policy("torchrun t.py", {{"PET_MASTER_PORT", "29501"}}) == job::PortPolicy::user);
   CHECK(policy("deepspeed --master_port 29501 t.py") == job::PortPolicy::user);
   CHECK(policy("accelerate launch --main_process_port 29501 t.py") == job::PortPolicy::user);
-  CHECK(policy("python t.py", {{"MASTER_PORT", "29501"}}) == job::PortPolicy::user);
+}
+
+TEST_CASE("a command without a launcher keeps its port until that was found taken", "[port]") {
+  for (const char* line : {"python t.py", "bash run.sh", "./t"})
+    for (const char* port : {"29500", "29501"})
+      for (const char* host : {"", "localhost", "127.0.0.1", "127.1.2.3", "::1"})
+        CHECK(policy(line, {{"MASTER_PORT", port}, {"MASTER_ADDR", host}}) ==
+              job::PortPolicy::if_taken);
+}
+
+TEST_CASE("variables that speak of other hosts forbid to change the port of a plain command",
+          "[port]") {
+  const Environment of_other_hosts[] = {{{"MASTER_ADDR", "10.9.9.9"}},
+                                        {{"MASTER_ADDR", "node7"}},
+                                        {{"MASTER_ADDR", "localhost.cluster"}},
+                                        {{"NNODES", "2"}, {"NODE_RANK", "1"}},
+                                        {{"SLURM_NNODES", "2"}},
+                                        {{"SLURM_JOB_NUM_NODES", "4"}}};
+  for (const char* line : {"python t.py", "bash run.sh", "env MASTER_PORT=29500 ./t"})
+    for (Environment environment : of_other_hosts) {
+      environment["MASTER_PORT"] = "29500";
+      CHECK(policy(line, environment) == job::PortPolicy::multi_node);
+    }
+  CHECK(policy("env MASTER_ADDR=node7 python t.py", {{"MASTER_PORT", "29500"}}) ==
+        job::PortPolicy::multi_node);
+  CHECK(policy("python t.py", {{"MASTER_PORT", "29500"}, {"NNODES", "1"}}) ==
+        job::PortPolicy::if_taken);
+  // A launcher that is told of one node starts all ranks itself.
+  CHECK(policy("torchrun --nproc_per_node 2 --master_port 29500 t.py",
+               {{"MASTER_ADDR", "node7"}}) == job::PortPolicy::user);
 }
 
 TEST_CASE("where others must know the port it is never changed alone", "[port]") {
@@ -163,11 +191,11 @@ TEST_CASE("the policy for the port of each kind of command", "[port]") {
       {"python t.py", {{"MASTER_PORT", ""}}, nothing},
       {"python t.py", {{"MASTER_PORT", "x"}}, nothing},
       {"python t.py", {{"MASTER_PORT", "5"}, {"PMI_SIZE", "2"}}, multi_node},
-      {"python t.py", {{"MASTER_PORT", "5"}, {"PMI_SIZE", "1"}}, user},
+      {"python t.py", {{"MASTER_PORT", "5"}, {"PMI_SIZE", "1"}}, if_taken},
       {"mpirun -np 2 ./t", {{"MASTER_PORT", "5"}}, multi_node},
       {"docker run x", {}, multi_node},
-      {"bash run.sh", {{"MASTER_PORT", "29500"}}, choose},
-      {"bash run.sh", {{"MASTER_PORT", "29501"}}, user},
+      {"bash run.sh", {{"MASTER_PORT", "29500"}}, if_taken},
+      {"bash run.sh", {{"MASTER_PORT", "29501"}}, if_taken},
   };
   for (const Row& row : rows) {
     INFO(row.line);

@@ -233,16 +233,39 @@ TEST_CASE("a supervisor that somebody stops and continues does not stop the guar
   CHECK(becomes(guarded.program.pid(), "S"));
 }
 
-TEST_CASE("what nohup ignores stays ignored, for us and for the program") {
-  const auto words = Guarded::with_guardian({"--forward", victim("report_signals"), "1"});
-  std::string command = "trap '' HUP; exec";
-  for (const std::string& word : words) command += " " + word;
-  Program program({"/bin/sh", "-c", command});
+namespace {
+
+// A guarded program that was started with HUP, INT and TERM ignored.
+Program with_ignored_signals(const std::vector<std::string>& guarded) {
+  std::string command = "trap '' HUP INT TERM; exec";
+  for (const std::string& word : Guarded::with_guardian(guarded)) command += " " + word;
+  return Program({"/bin/sh", "-c", command});
+}
+
+}  // namespace
+
+TEST_CASE("what was ignored at the start reaches a program that listens to it") {
+  Program program = with_ignored_signals({victim("report_signals"), "3"});
   program.number_after("supervisor");
   program.number_after("ready");
-  ::kill(program.pid(), SIGHUP);
-  ::kill(program.pid(), SIGUSR1);
-  CHECK(program.number_after("signal") == SIGUSR1);
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
+    ::kill(program.pid(), signal);
+    CHECK(program.number_after("signal") == signal);
+  }
+  CHECK(program.wait() == ExitStatus{Exited{0}});
+}
+
+TEST_CASE("what was ignored at the start ends neither us nor a program that leaves it ignored") {
+  Program program =
+      with_ignored_signals({"/bin/sh", "-c", "'echo ready $$; read x; echo saved 1'"});
+  const int supervisor = program.number_after("supervisor");
+  program.number_after("ready");
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGINT, SIGTERM}) ::kill(program.pid(), signal);
+  REQUIRE(eventually([&] { return has_taken_its_signals(program.pid()); }));
+  REQUIRE(eventually([&] { return has_taken_its_signals(supervisor); }));
+  program.close_stdin();
+  CHECK(program.number_after("saved") == 1);
+  CHECK(program.wait() == ExitStatus{Exited{0}});
 }
 
 TEST_CASE(

@@ -43,7 +43,7 @@ host::NetworkInterface interface_named(const std::string& name, const std::strin
 /// The interface that gloo, or NCCL, would be told to take.
 NodeDoors doors_under(const std::function<void(plan::RunPlan&)>& change) {
   plan::RunPlan plan = first_node();
-  plan.environment["HOME"] = "/nonexistent";  // nobody's ~/.nccl.conf
+  plan.environment["HOME"] = "/proc/nonexistent";  // nobody's ~/.nccl.conf
   plan.party->placement.head = "127.0.0.1";
   change(plan);
   return own_doors(plan);
@@ -175,7 +175,7 @@ TEST_CASE("of a variable --set counts, then the user's environment, then the pro
 
 TEST_CASE("NCCL's interface is named by a variable or by NCCL's own file", "[own_doors]") {
   CHECK_FALSE(doors_under([](plan::RunPlan& plan) {
-                plan.environment["NCCL_CONF_FILE"] = "/nonexistent";
+                plan.environment["NCCL_CONF_FILE"] = "/proc/nonexistent";
               }).nccl_named);
   CHECK(doors_under([](plan::RunPlan& plan) {
           plan.environment["NCCL_SOCKET_IFNAME"] = "eth0";

@@ -24,7 +24,7 @@ clusters:
 /// The configuration of a user with this file, read by --config.
 Result<Configuration> read(const std::string& cluster, Environment environment) {
   const TemporaryFolder folder;
-  environment.try_emplace("HOME", "/nonexistent");
+  environment.try_emplace("HOME", "/proc/nonexistent");
   return read_configuration(folder.write("s.yaml", kFile), cluster, environment);
 }
 
@@ -90,7 +90,7 @@ TEST_CASE("a mistyped cause of a profile is told before the run, with its place"
   settings::RunOptions options;
   options.command = {"python3", "x.py"};
   options.profiles = {file};
-  const auto plan = make_plan(options, {}, {{"HOME", "/nonexistent"}});
+  const auto plan = make_plan(options, {}, {{"HOME", "/proc/nonexistent"}});
   REQUIRE(plan.has_value());
   CHECK_THAT(plan->warnings, Catch::Matchers::VectorContains(
                                  file + ":1:20: heals: there is no cause 'shm-smal'; did you "

@@ -15,7 +15,7 @@ using Words = std::vector<std::string>;
 
 namespace {
 
-const Environment kHome{{"HOME", "/nonexistent"}, {"NCCL_DEBUG", "WARN"}};
+const Environment kHome{{"HOME", "/proc/nonexistent"}, {"NCCL_DEBUG", "WARN"}};
 
 struct Typed {
   const char* what;

@@ -15,7 +15,8 @@ RunPlan plan_with_a_mistake() {
   settings::RunOptions options;
   options.command = {"torchrun", "--nproc-per-node=2", "train.py"};
   options.clean = settings::CleanPolicy::off;
-  const Environment environment{{"HOME", "/nonexistent"}, {"GLOO_SOCKET_IFNAME", "no-such-if0"}};
+  const Environment environment{{"HOME", "/proc/nonexistent"},
+                                {"GLOO_SOCKET_IFNAME", "no-such-if0"}};
   return make_plan(options, {}, environment).value();
 }
 

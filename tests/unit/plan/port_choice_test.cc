@@ -9,11 +9,13 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-RunPlan plan_of(std::vector<std::string> command, const std::string& port = "auto") {
+RunPlan plan_of(std::vector<std::string> command, const std::string& port = "auto",
+                Environment environment = {}) {
   settings::RunOptions options;
   options.command = std::move(command);
   options.port = settings::parse_port_wish(port).value();
-  return *make_plan(options, {}, {{"HOME", "/nonexistent"}});
+  environment["HOME"] = "/proc/nonexistent";
+  return *make_plan(options, {}, environment);
 }
 
 const std::vector<std::string> kSeveralNodes{
@@ -74,6 +76,35 @@ TEST_CASE("a port that somebody holds is exchanged, and the user told who", "[po
              ContainsSubstring("port " + std::to_string(taken.port()) + " is held by"));
 }
 
+TEST_CASE("the port of a command without a launcher is exchanged only after it was found taken",
+          "[port_choice]") {
+  const clean::PortLease taken = held();  // perhaps by another part of the same job
+  const Environment environment{{"MASTER_PORT", std::to_string(taken.port())}};
+  for (const auto& command : {std::vector<std::string>{"python3", "x.py"}, {"bash", "node.sh"}}) {
+    const RunPlan plan = plan_of(command, "auto", environment);
+    const auto first = choose_port(plan, {}, FormerPort::none);
+    REQUIRE(first.has_value());
+    CHECK_FALSE(first->lease.has_value());
+    CHECK(first->kept == taken.port());
+    CHECK(first->notice.empty());
+    const auto second = choose_port(plan, {}, FormerPort::was_taken);
+    REQUIRE(second.has_value());
+    CHECK(second->lease.has_value());
+  }
+}
+
+TEST_CASE("the port of a plain command that meets on another host is never exchanged",
+          "[port_choice]") {
+  const RunPlan plan =
+      plan_of({"bash", "node.sh"}, "auto", {{"MASTER_PORT", "29500"}, {"MASTER_ADDR", "10.9.9.9"}});
+  for (const FormerPort former : {FormerPort::none, FormerPort::was_taken}) {
+    const auto choice = choose_port(plan, {}, former);
+    REQUIRE(choice.has_value());
+    CHECK_FALSE(choice->lease.has_value());
+    CHECK_FALSE(choice->kept);
+  }
+}
+
 TEST_CASE("a port that the user insists on is not exchanged", "[port_choice]") {
   const clean::PortLease taken = held();
   const bool by_profile = GENERATE(false, true);
@@ -106,7 +137,7 @@ TEST_CASE("ranks of our own spawn always have a number", "[port_choice]") {
   settings::RunOptions options;
   options.command = {"python3", "x.py"};
   options.nproc_per_node = "2";
-  const RunPlan plan = *make_plan(options, {}, {{"HOME", "/nonexistent"}});
+  const RunPlan plan = *make_plan(options, {}, {{"HOME", "/proc/nonexistent"}});
   CHECK(choose_port(plan, {}, FormerPort::none)->lease.has_value());
 }
 

@@ -81,7 +81,7 @@ TEST_CASE("who was not introduced has nobody to talk to", "[packet]") {
 
 TEST_CASE("an address that no socket can have loses what is said, without harm", "[packet]") {
   const std::string too_long = "@" + std::string(200, 'a');
-  for (const char* address : {"", "@", too_long.c_str(), "/nonexistent/socket"}) {
+  for (const char* address : {"", "@", too_long.c_str(), "/proc/nonexistent/socket"}) {
     INFO(address);
     Connection connection;
     connection.introduce(address, "the token", 5);

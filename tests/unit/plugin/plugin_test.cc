@@ -38,7 +38,7 @@ std::string content(const fs::path& path) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-const fs::path kNoFile = "/nonexistent/nccl.conf";
+const fs::path kNoFile = "/proc/nonexistent/nccl.conf";
 
 }  // namespace
 
@@ -87,7 +87,7 @@ TEST_CASE("a plugin in one of NCCL's configuration files wins") {
 TEST_CASE("a plugin of the usual name on LD_LIBRARY_PATH wins") {
   const TemporaryFolder folder;
   const fs::path library = folder.file("libnccl-profiler.so");
-  const std::string path = "/nonexistent::" + folder.path().string() + ":/usr/lib";
+  const std::string path = "/proc/nonexistent::" + folder.path().string() + ":/usr/lib";
   CHECK(users_profiler({{"LD_LIBRARY_PATH", path}}, kNoFile) ==
         library.string() + ", on LD_LIBRARY_PATH");
 }

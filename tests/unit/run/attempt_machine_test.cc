@@ -354,6 +354,28 @@ TEST_CASE("a signal that does not end a job is passed on in every state", "[atte
   CHECK_FALSE(attempt.outcome().late_signal);
 }
 
+TEST_CASE("a signal that was ignored at the start is passed on and ends nothing", "[attempt]") {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+    AttemptStory attempt({.launcher = job::Launcher::python, .grace = {}});
+    for (int times = 0; times < 2; ++times)
+      attempt.on(SignalCame{signal, launch::SignalOrigin::user, {}, true});
+    CHECK(attempt.all<ForwardSignal>().size() == 2);
+    CHECK_FALSE(attempt.did<StopJob>());
+    CHECK_FALSE(attempt.outcome().signal);
+  }
+}
+
+TEST_CASE("a hangup that nohup ignores does not reach a torchrun, which would end by it",
+          "[attempt]") {
+  for (const job::Launcher launcher : {job::Launcher::torchrun, job::Launcher::accelerate}) {
+    AttemptStory attempt({.launcher = launcher, .grace = {}});
+    attempt.on(SignalCame{SIGHUP, launch::SignalOrigin::user, {}, true});
+    CHECK_FALSE(attempt.did<ForwardSignal>());
+    attempt.on(SignalCame{SIGINT, launch::SignalOrigin::user, {}, true});
+    CHECK(attempt.did<ForwardSignal>());
+  }
+}
+
 // One row a state: what TERM does there.
 TEST_CASE("a signal arrives in every state", "[attempt]") {
   Told attempt;

@@ -3,10 +3,14 @@
 #include <csignal>
 
 #include "catch.h"
+#include "safelaunch/diagnose/catalogue.h"
+#include "safelaunch/diagnose/diagnosis.h"
+#include "tests/unit/job/launcher_output.h"
 
 using namespace safelaunch;
 
 using namespace safelaunch::run;
+using namespace safelaunch::testing;
 
 namespace {
 
@@ -53,6 +57,23 @@ AttemptContext by_script() {
   return context;
 }
 
+struct Words {
+  output::StdStream stream;
+  std::string text;
+};
+
+// What becomes of a command that has ended so, with these words on its streams.
+diagnose::Evidence said(job::Launcher launcher, ExitStatus own, const std::vector<Words>& words,
+                        std::set<int> pids = {}) {
+  AttemptRecord record;
+  record.command = own;
+  record.ranks.pids = std::move(pids);
+  for (const Words& one : words) record.tails.push_back({{std::nullopt, one.stream}, one.text});
+  AttemptContext context;
+  context.launcher = launcher;
+  return make_evidence(record, context);
+}
+
 }  // namespace
 
 TEST_CASE("a rank that nobody saw before it failed is the first, not those that were ended for it",
@@ -62,7 +83,9 @@ TEST_CASE("a rank that nobody saw before it failed is the first, not those that 
   const diagnose::Evidence evidence = make_evidence(record, by_script());
   REQUIRE(evidence.failure.ended.size() == 3);
   CHECK(evidence.failure.ended.front().rank == Rank{2});
-  CHECK(evidence.failure.ended.front().status == ExitStatus(Exited{3}));
+  // Its words name a rank, but the command is no launcher that hides statuses.
+  CHECK_FALSE(evidence.failure.ended.front().status);
+  CHECK(evidence.command == ExitStatus(Exited{1}));
 }
 
 TEST_CASE("a rank whose own failure was seen stays the first", "[evidence]") {
@@ -258,6 +281,72 @@ TEST_CASE("a launcher's own status hides that of its ranks, unless it has told t
   CHECK_FALSE(make_evidence(record, by_script()).command_hides);
   context.launcher = job::Launcher::opaque;
   CHECK_FALSE(make_evidence(record, context).command_hides);
+}
+
+TEST_CASE("the last lines of another run's log decide no status of a command that is no launcher",
+          "[evidence]") {
+  for (const job::Launcher launcher : {job::Launcher::opaque, job::Launcher::python})
+    for (const char* words : {kTorchrunKilled, kDeepspeedKilled, kSpawnExited, kAccelerateExited})
+      for (const auto stream : {output::StdStream::out, output::StdStream::err})
+        for (const ExitStatus& own : {ExitStatus(Exited{3}), ExitStatus(Signaled{SIGKILL})}) {
+          const auto evidence = said(launcher, own, {{stream, words}});
+          CHECK(evidence.command == own);
+          CHECK_FALSE(evidence.told);
+          CHECK(diagnose::exit_status_of(
+                    evidence, diagnose::diagnose(evidence, diagnose::Catalogue::builtin())) ==
+                shell_code(own));
+        }
+}
+
+TEST_CASE("torchrun's words decide the status where it has hidden one and they are its own",
+          "[evidence]") {
+  using enum output::StdStream;
+  const std::string block = kTorchrunKilled;  // of rank 1, pid 8725
+  const std::string more = block + "a rank that lives on says this\n";
+  const ExitStatus killed = Signaled{SIGKILL};
+  const auto torchrun = job::Launcher::torchrun;
+
+  CHECK(said(torchrun, Exited{1}, {{err, block}}).command == killed);
+  CHECK(said(torchrun, Exited{1}, {{err, more}}, {8725}).command == killed);
+  CHECK(said(torchrun, Exited{1}, {{out, block}}).command == killed);  // 2>&1: one stream for both
+  // Not its own: no such process was seen, and others have spoken since; or it is the wrong stream.
+  CHECK(said(torchrun, Exited{1}, {{err, more}}, {8724}).command == ExitStatus(Exited{1}));
+  CHECK(said(torchrun, Exited{1}, {{out, block}, {err, "usage: torchrun\n"}}, {8725}).command ==
+        ExitStatus(Exited{1}));
+  // It has hidden nothing.
+  CHECK(said(torchrun, Exited{2}, {{err, block}}, {8725}).command == ExitStatus(Exited{2}));
+  CHECK(said(torchrun, Signaled{SIGTERM}, {{err, block}}, {8725}).command ==
+        ExitStatus(Signaled{SIGTERM}));
+}
+
+TEST_CASE("deepspeed's words tell only which of two things its own status means", "[evidence]") {
+  using enum output::StdStream;
+  const auto deepspeed = job::Launcher::deepspeed;
+  CHECK(said(deepspeed, Exited{247}, {{out, kDeepspeedKilled}}).told);
+  CHECK(said(deepspeed, Exited{247}, {{out, kDeepspeedKilled}}).command ==
+        ExitStatus(Signaled{SIGKILL}));
+  CHECK(said(deepspeed, Exited{1}, {{out, kDeepspeedKilled}}).command == ExitStatus(Exited{1}));
+  CHECK(said(deepspeed, Exited{1}, {{err, kAccelerateExited}}).command == ExitStatus(Exited{1}));
+}
+
+TEST_CASE("what a tool of deepspeed's ends with is not deepspeed's status", "[evidence]") {
+  const auto evidence =
+      said(job::Launcher::deepspeed, Exited{1},
+           {{output::StdStream::err,
+             "subprocess.CalledProcessError: Command '['ssh', 'a', 'true']' returned "
+             "non-zero exit status 255.\n"}});
+  CHECK(diagnose::exit_status_of(
+            evidence, diagnose::diagnose(evidence, diagnose::Catalogue::builtin())) == 1);
+}
+
+TEST_CASE("accelerate's word on its one process counts while nothing stands behind it",
+          "[evidence]") {
+  using enum output::StdStream;
+  const auto accelerate = job::Launcher::accelerate;
+  CHECK(said(accelerate, Exited{1}, {{err, kAccelerateExited}}).command == ExitStatus(Exited{3}));
+  CHECK(
+      said(accelerate, Exited{1}, {{err, std::string(kAccelerateExited) + "error: no such file\n"}})
+          .command == ExitStatus(Exited{1}));
 }
 
 TEST_CASE("how a command ended that made room says how safelaunch ended it", "[evidence]") {

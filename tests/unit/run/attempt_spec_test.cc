@@ -25,7 +25,7 @@ struct Settled {
     settings::RunOptions options;
     options.command = std::move(command);
     options.nproc_per_node = workers;
-    plan = *make_plan(options, {}, {{"HOME", "/nonexistent"}, {"MINE", "1"}});
+    plan = *make_plan(options, {}, {{"HOME", "/proc/nonexistent"}, {"MINE", "1"}});
     profile.name = "mine";
   }
 

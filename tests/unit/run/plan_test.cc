@@ -30,7 +30,7 @@ settings::RunOptions options_for(std::vector<std::string> command) {
 /// Of a user whose home is empty.
 Result<plan::RunPlan> planned(settings::RunOptions options, plan::Configuration configuration = {},
                               Environment environment = {}) {
-  environment.try_emplace("HOME", "/nonexistent");
+  environment.try_emplace("HOME", "/proc/nonexistent");
   return plan::make_plan(std::move(options), std::move(configuration), environment);
 }
 
@@ -255,7 +255,7 @@ TEST_CASE("a port for a command that takes none is told to have no effect", "[pl
 
 TEST_CASE("a token for agents is told to have no effect where there are no other nodes", "[plan]") {
   settings::RunOptions options = spawning("2");
-  options.token_file = "/nonexistent/token";
+  options.token_file = "/proc/nonexistent/token";
   options.given["token-file"] = {options.token_file, "--token-file"};
   const auto alone = planned(options);
   REQUIRE(alone.has_value());
@@ -437,7 +437,7 @@ TEST_CASE("a plan's JSON tells of workers or of processes per node, as who start
 
 namespace {
 
-const Environment kSlurmStep{{"HOME", "/nonexistent"},
+const Environment kSlurmStep{{"HOME", "/proc/nonexistent"},
                              {"SLURM_STEP_NUM_NODES", "4"},
                              {"SLURM_STEP_TASKS_PER_NODE", "1(x4)"},
                              {"SLURM_NODEID", "2"},

@@ -236,6 +236,20 @@ TEST_CASE("a TERM that a wrapper adds to the terminal's INT is no second wish", 
   CHECK(run.all<SignalAttempt>().size() == 2);
 }
 
+TEST_CASE("a signal that was ignored at the start is the attempt's alone", "[run]") {
+  const launch::ReceivedSignal ignored{SIGTERM, 71, launch::SignalOrigin::user, true};
+  RunTold run;
+  run.begin();
+  run.on(ignored);
+  run.on(ignored);
+  CHECK(run.all<SignalAttempt>().size() == 2);
+  run.ends_with(hung_in(Stage::group));
+  run.on(ignored);
+  CHECK_FALSE(run.exit_code());
+  run.memory_is_back();
+  CHECK(run.started().size() == 2);
+}
+
 TEST_CASE("two Ctrl-C are two, however fast somebody types", "[run]") {
   RunTold run;
   run.begin();

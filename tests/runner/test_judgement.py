@@ -1,0 +1,78 @@
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from judgement import judge, to_try_again  # noqa: E402
+from results import FAILED, PASSED, SKIPPED, Result, read_results  # noqa: E402
+
+
+def results(**states):
+    return {name: Result(name, state) for name, state in states.items()}
+
+
+def case(name, status, inside=""):
+    return f'<testsuite><testcase name="{name}" status="{status}">{inside}</testcase></testsuite>'
+
+
+class TestResults(unittest.TestCase):
+    def test_a_program_that_is_missing_has_failed_although_ctest_writes_that_it_did_not_run(self):
+        read = read_results(case("a", "notrun", '<skipped message="Unable to find executable"/>'))["a"]
+        self.assertEqual((read.state, read.reason), (FAILED, "Unable to find executable"))
+
+    def test_a_skipped_test_gives_the_reason_of_its_last_such_line(self):
+        read = read_results(case("a", "notrun", '<skipped message="SKIP_RETURN_CODE=77"/><system-out>skipped: the first word\n'
+                                                'skipped: no GPU\nbye\n</system-out>'))["a"]
+        self.assertEqual((read.state, read.reason), (SKIPPED, "no GPU"))
+
+    def test_a_skipped_test_without_a_word_is_told_as_such(self):
+        read = read_results(case("a", "notrun", '<skipped message="SKIP_RETURN_CODE=77"/><system-out/>'))["a"]
+        self.assertEqual(read.reason, "it does not say why")
+
+    def test_a_disabled_test_counts_as_skipped(self):
+        self.assertEqual(read_results(case("a", "disabled"))["a"].state, SKIPPED)
+
+    def test_what_a_file_of_unittest_skips_while_it_passes_is_seen(self):
+        read = read_results(case("a", "run", "<system-out>test_x (b.C.test_x) ... skipped 'not root'\n"
+                                             "test_y (b.C.test_y) ... ok\n\nRan 2 tests in 0.1s\n\nOK (skipped=1)\n</system-out>"))["a"]
+        self.assertEqual((read.state, read.reason), (PASSED, "1 of 2: not root"))
+
+    def test_a_file_of_unittest_that_skips_nothing_has_nothing_to_say(self):
+        self.assertEqual(read_results(case("a", "run", "<system-out>Ran 2 tests in 0.1s\n\nOK\n</system-out>"))["a"].reason, "")
+
+
+class TestSecondTry(unittest.TestCase):
+    def test_only_failed_tests_that_start_processes_get_one(self):
+        first = results(pure=FAILED, real=FAILED, well=PASSED, absent=SKIPPED)
+        labels = {"pure": ["unit"], "real": ["unit", "doubles"], "well": ["hook"], "absent": ["gpu"]}
+        self.assertEqual(to_try_again(first, labels), ["real"])
+
+    def test_a_test_that_passes_then_is_flaky_and_the_run_passes(self):
+        judgement = judge(results(a=PASSED, b=FAILED), results(b=PASSED))
+        self.assertTrue(judgement.well)
+        self.assertEqual(list(judgement.lines()), ["flaky: b: it failed, and passed when it ran alone", "2 passed, 0 failed, 0 skipped"])
+
+    def test_a_test_that_fails_again_or_is_skipped_then_has_failed(self):
+        judgement = judge(results(a=FAILED, b=FAILED), results(a=FAILED, b=SKIPPED))
+        self.assertFalse(judgement.well)
+        self.assertEqual(list(judgement.lines()), ["failed: a", "failed: b", "0 passed, 2 failed, 0 skipped"])
+
+    def test_two_flaky_tests_pass_and_three_count_as_failed(self):
+        two, three = results(a=FAILED, b=FAILED), results(a=FAILED, b=FAILED, c=FAILED)
+        self.assertTrue(judge(two, results(a=PASSED, b=PASSED)).well)
+        judgement = judge(three, results(a=PASSED, b=PASSED, c=PASSED))
+        self.assertFalse(judgement.well)
+        self.assertEqual(list(judgement.lines())[-1], "0 passed, 3 failed, 0 skipped")
+
+
+class TestLastLines(unittest.TestCase):
+    def test_what_is_skipped_or_left_out_is_named_and_counted(self):
+        first = {"a": Result("a", SKIPPED, "no NCCL"), "b": Result("b", PASSED, "1 of 2: not root"), "c": Result("c", PASSED)}
+        judgement = judge(first, {}, [("there is no GPU", ["g", "h"]), ("nobody asked", [])])
+        self.assertTrue(judgement.well)
+        self.assertEqual(list(judgement.lines()), ["skipped in part: b: 1 of 2: not root", "skipped: a: no NCCL",
+                                                   "left out: g, h: there is no GPU", "2 passed, 0 failed, 3 skipped"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
