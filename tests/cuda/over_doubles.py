@@ -33,9 +33,12 @@ def spawned(*words, ranks=2):
 
 
 def over_doubles(fault="", gpus=2, nccl="2.30.7"):
-    """The variables that put the doubles in front of NVIDIA's libraries. A library that is preloaded goes before the one that
-    torch's own libraries name by their RPATH."""
-    return {"LD_LIBRARY_PATH": DOUBLES, "LD_PRELOAD": f"{DOUBLES}/libcudart.so.13 {DOUBLES}/libnccl.so.2",
+    """The variables that put the doubles in the place of NVIDIA's libraries. Where those are installed too, torch's libraries
+    find them first, by their RPATH, unless ours are preloaded."""
+    site = pathlib.Path(PYTHON).parents[1]
+    ours = " ".join(f"{DOUBLES}/{name}" for name in ("libcudart.so.13", "libnccl.so.2", "libcublas.so.13", "libcublasLt.so.13", "libcudnn.so.9"))
+    preload = {"LD_PRELOAD": ours} if any(site.glob("lib/*/site-packages/nvidia")) else {}
+    return {"LD_LIBRARY_PATH": DOUBLES, **preload,
             "SAFELAUNCH_DOUBLE_GPUS": str(gpus), "SAFELAUNCH_DOUBLE_NCCL": nccl, "SAFELAUNCH_DOUBLE_FAULT": fault}
 
 
