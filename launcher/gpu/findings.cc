@@ -171,6 +171,10 @@ void judge_versions(const Facts& facts, const Use& use, Findings& findings) {
        fmt::format("update the driver, or install a build for CUDA {}", major_of(facts.cuda))});
 }
 
+bool is_no_gpu(const Finding& finding) {
+  return finding.cause == cause::kNoGpu;
+}
+
 bool is_in_use(const Gpu& gpu, const Facts& facts, const Use& use) {
   const auto means_it = [&](const std::string& device) {
     return gpu_of_device(facts.gpus, device) == &gpu;
@@ -194,6 +198,31 @@ std::vector<Finding> gpu_findings(const Facts& facts, const Use& use) {
     judge_memory(gpu, use, findings);
   }
   return findings;
+}
+
+void add_visible_findings(const VisibleGpus& visible, const Facts& nvml, int devices,
+                          std::vector<Finding>& findings) {
+  const auto add = [&](const char* cause, Severity severity, std::string evidence,
+                       const char* remedy) {
+    findings.push_back({cause, severity, std::move(evidence), remedy});
+  };
+  const bool told_by_nvml = visible.trouble == nvml.trouble;
+  const int gpus = nvml.gpus.empty() ? devices : static_cast<int>(nvml.gpus.size());
+  // Where CUDA works, the lack of NVML only means that nobody tells the state of the GPUs.
+  if (!visible.names.empty() || gpus > 0) std::erase_if(findings, is_no_gpu);
+  if (visible.trouble == Trouble::no_answer && !told_by_nvml)
+    add(cause::kDriverSilent, Severity::blocks, visible.why, kLookAtKernel);
+  else if (visible.trouble == Trouble::crashed && !told_by_nvml)
+    add(cause::kGpuIll, Severity::blocks, visible.why, kLookAtKernel);
+  else if (visible.trouble == Trouble::failed && gpus > 0)
+    add(cause::kCudaUnknown, Severity::risk,
+        fmt::format("{} here, and CUDA gets none: {}", gpus == 1 ? "a GPU is" : "GPUs are",
+                    visible.why),
+        "nvidia-smi -q; load nvidia_uvm again (after a suspend)");
+  else if (visible.trouble == Trouble::no_driver && gpus > 0)
+    add(cause::kNoGpu, Severity::risk,
+        fmt::format("{} here, and {}", gpus == 1 ? "a GPU is" : "GPUs are", visible.why),
+        "give the container the driver's compute part: NVIDIA_DRIVER_CAPABILITIES=compute,utility");
 }
 
 }  // namespace safelaunch::gpu

@@ -2,6 +2,7 @@
 
 #include "safelaunch/base/finding.h"
 #include "safelaunch/gpu/facts.h"
+#include "safelaunch/gpu/visible.h"
 
 namespace safelaunch::gpu {
 
@@ -18,5 +19,11 @@ struct Use {
 /// fabric that is not up, a driver that is too old, memory that others hold. The causes are rows of
 /// the catalogue.
 [[nodiscard]] std::vector<Finding> gpu_findings(const Facts& facts, const Use& use);
+
+/// Adds where libcuda says otherwise than NVML: a program would hang in it, or finds none of the
+/// GPUs that NVML lists or that the kernel shows as `devices`. Takes out what does not hold any
+/// more: CUDA works where no NVML is.
+void add_visible_findings(const VisibleGpus& visible, const Facts& nvml, int devices,
+                          std::vector<Finding>& findings);
 
 }  // namespace safelaunch::gpu
