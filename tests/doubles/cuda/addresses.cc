@@ -10,8 +10,9 @@ using namespace safelaunch::testing;
 namespace {
 
 std::optional<Range> range_of(CUdeviceptr address) {
-  const auto allocated = allocated_at(address);
-  return allocated ? allocated : mapped_at(address);
+  if (const auto allocated = allocated_at(address)) return allocated;
+  if (const auto mapped = mapped_at(address)) return mapped;
+  return pinned_at(address);
 }
 
 }  // namespace
@@ -30,7 +31,7 @@ CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdev
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
       *static_cast<unsigned*>(value) =
-          range->device < 0 ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+          range->device == kOnHost ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
       *static_cast<int*>(value) = range->device;

@@ -17,6 +17,61 @@ struct CUuuid_st {
 };
 using CUuuid = CUuuid_st;
 
+/// Further attributes of a device.
+inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X = CUdevice_attribute{2};
+inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y = CUdevice_attribute{3};
+inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z = CUdevice_attribute{4};
+inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X = CUdevice_attribute{5};
+inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y = CUdevice_attribute{6};
+inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z = CUdevice_attribute{7};
+inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK =
+    CUdevice_attribute{8};
+inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY =
+    CUdevice_attribute{9};
+inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_MAX_PITCH = CUdevice_attribute{11};
+inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK =
+    CUdevice_attribute{12};
+inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_CLOCK_RATE = CUdevice_attribute{13};
+inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT = CUdevice_attribute{14};
+inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY =
+    CUdevice_attribute{19};
+inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_ECC_ENABLED = CUdevice_attribute{32};
+inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE = CUdevice_attribute{36};
+inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH =
+    CUdevice_attribute{37};
+inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE = CUdevice_attribute{38};
+inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR =
+    CUdevice_attribute{39};
+inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT = CUdevice_attribute{40};
+inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED =
+    CUdevice_attribute{78};
+inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED =
+    CUdevice_attribute{79};
+inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED =
+    CUdevice_attribute{80};
+inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR =
+    CUdevice_attribute{81};
+inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR =
+    CUdevice_attribute{82};
+inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED =
+    CUdevice_attribute{90};
+inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM =
+    CUdevice_attribute{91};
+inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH = CUdevice_attribute{95};
+inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED =
+    CUdevice_attribute{99};
+inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR =
+    CUdevice_attribute{106};
+inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK =
+    CUdevice_attribute{111};
+inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED =
+    CUdevice_attribute{115};
+inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH = CUdevice_attribute{120};
+
+/// Further results.
+inline constexpr CUresult CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED = CUresult{712};
+inline constexpr CUresult CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED = CUresult{713};
+
 /// Values of a CUstream that are no stream.
 #define CU_STREAM_LEGACY reinterpret_cast<CUstream>(0x1)
 #define CU_STREAM_PER_THREAD reinterpret_cast<CUstream>(0x2)
@@ -107,6 +162,8 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data);
 CUresult cuMemFree_v2(CUdeviceptr address);
 CUresult cuMemAllocHost_v2(void** memory, std::size_t size);
 CUresult cuMemFreeHost(void* memory);
+CUresult cuMemHostRegister_v2(void* memory, std::size_t size, unsigned flags);
+CUresult cuMemHostUnregister(void* memory);
 CUresult cuMemGetAddressRange_v2(CUdeviceptr* begin, std::size_t* size, CUdeviceptr address);
 CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdeviceptr address);
 CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, std::size_t size);

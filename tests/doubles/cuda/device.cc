@@ -7,6 +7,7 @@
 
 #include "common/gpus.h"
 #include "common/knobs.h"
+#include "cuda/attributes.h"
 #include "cuda/context.h"
 #include "cuda/init.h"
 
@@ -25,25 +26,6 @@ int gpu_of(CUdevice device) {
 CUresult check(CUdevice device) {
   if (const CUresult result = initialised(); result != CUDA_SUCCESS) return result;
   return gpu_of(device) < 0 ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
-}
-
-int attribute_value(CUdevice_attribute attribute, int gpu) {
-  switch (attribute) {
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: return 9;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: return 0;
-    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: return 132;
-    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK: return 1024;
-    case CU_DEVICE_ATTRIBUTE_WARP_SIZE: return 32;
-    case CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID: return 0;
-    case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID: return static_cast<int>(gpu_bus(gpu));
-    case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID: return 0;
-    case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING: return 1;
-    case CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS: return 1;
-    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: return 227 << 10;
-    case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
-    case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED: return 1;
-    default: return 0;
-  }
 }
 
 }  // namespace
@@ -96,7 +78,7 @@ CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice device) {
 
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
   if (const CUresult result = check(device); result != CUDA_SUCCESS) return result;
-  *value = attribute_value(attribute, gpu_of(device));
+  *value = attribute_of_gpu(attribute, gpu_of(device));
   return CUDA_SUCCESS;
 }
 

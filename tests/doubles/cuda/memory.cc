@@ -1,5 +1,6 @@
 // Device memory is memory of the host. Copies by the host wait for the streams that run in step
 // with the default stream, as CUDA's do.
+#include <sys/mman.h>
 #include "cuda/api.h"
 
 #include <algorithm>
@@ -22,13 +23,20 @@ struct Block {
   int device;
 };
 
+constexpr std::size_t kPage = 4096;
+
+// Never freed, because they are used until the very end.
 std::mutex mutex;
-std::map<CUdeviceptr, Block>& blocks =
-    *new std::map<CUdeviceptr, Block>;  // never freed: used until the very end
+std::map<CUdeviceptr, Block>& blocks = *new std::map<CUdeviceptr, Block>;
+std::map<CUdeviceptr, Block>& pinned = *new std::map<CUdeviceptr, Block>;
 
 void* host(CUdeviceptr address) {
   return reinterpret_cast<void*>(address);
 }  // NOLINT: that is what it is
+
+CUdeviceptr device(const void* address) {
+  return reinterpret_cast<CUdeviceptr>(address);
+}
 
 std::size_t used_on(int device) {
   std::size_t used = 0;
@@ -67,6 +75,11 @@ std::optional<Range> allocated_at(CUdeviceptr address) {
   return range_at(blocks, address);
 }
 
+std::optional<Range> pinned_at(CUdeviceptr address) {
+  const std::lock_guard lock(mutex);
+  return range_at(pinned, address);
+}
+
 }  // namespace safelaunch::testing
 
 CUresult cuMemAlloc_v2(CUdeviceptr* address, std::size_t size) {
@@ -75,8 +88,10 @@ CUresult cuMemAlloc_v2(CUdeviceptr* address, std::size_t size) {
   const std::lock_guard lock(mutex);
   const int device = current_context()->device;
   if (size > kGpuMemory - used_on(device)) return CUDA_ERROR_OUT_OF_MEMORY;
-  void* memory = std::aligned_alloc(512, (size + 511) / 512 * 512);
-  if (!memory) return CUDA_ERROR_OUT_OF_MEMORY;
+  // Pages of their own are zero, and take room only when they are touched.
+  void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
   *address = reinterpret_cast<CUdeviceptr>(memory);
   blocks[*address] = {size, device};
   return CUDA_SUCCESS;
@@ -87,8 +102,10 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
   if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
   wait_for_streams(*current_context(), Which::all);
   const std::lock_guard lock(mutex);
-  if (blocks.erase(address) == 0) return CUDA_ERROR_INVALID_VALUE;
-  std::free(host(address));
+  const auto block = blocks.find(address);
+  if (block == blocks.end()) return CUDA_ERROR_INVALID_VALUE;
+  ::munmap(host(address), block->second.size);
+  blocks.erase(block);
   return CUDA_SUCCESS;
 }
 
@@ -101,13 +118,25 @@ CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
 }
 
 CUresult cuMemAllocHost_v2(void** memory, std::size_t size) {
-  *memory = std::malloc(size);
-  return *memory ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+  *memory = std::aligned_alloc(kPage, (size + kPage - 1) / kPage * kPage);
+  return *memory ? cuMemHostRegister_v2(*memory, size, 0) : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult cuMemFreeHost(void* memory) {
-  std::free(memory);
-  return CUDA_SUCCESS;
+  const CUresult result = cuMemHostUnregister(memory);
+  if (result == CUDA_SUCCESS) std::free(memory);
+  return result;
+}
+
+CUresult cuMemHostRegister_v2(void* memory, std::size_t size, unsigned) {
+  const std::lock_guard lock(mutex);
+  const bool is_new = pinned.try_emplace(device(memory), Block{size, kOnHost}).second;
+  return is_new ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+}
+
+CUresult cuMemHostUnregister(void* memory) {
+  const std::lock_guard lock(mutex);
+  return pinned.erase(device(memory)) > 0 ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
 }
 
 CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, std::size_t size) {

@@ -12,11 +12,15 @@ namespace safelaunch::testing {
 struct Range {
   CUdeviceptr begin;
   std::size_t size;
-  int device;
+  int device;  ///< or kOnHost
 };
+inline constexpr int kOnHost = -1;
 
 /// The memory that cuMemAlloc gave, if `address` lies in it.
 [[nodiscard]] std::optional<Range> allocated_at(CUdeviceptr address);
+
+/// The memory of the host that is pinned, if `address` lies in it.
+[[nodiscard]] std::optional<Range> pinned_at(CUdeviceptr address);
 
 /// The range that cuMemMap has mapped, if `address` lies in it.
 [[nodiscard]] std::optional<Range> mapped_at(CUdeviceptr address);

@@ -19,9 +19,6 @@ struct Shared {
 };
 static_assert(sizeof(Shared) <= sizeof(cudaIpcMemHandle_t));
 
-/// The pool that all pools are: its memory is that of the device.
-char pool;
-
 }  // namespace
 
 cudaError_t cudaMalloc(void** memory, std::size_t size) {
@@ -42,12 +39,16 @@ cudaError_t cudaFreeHost(void* memory) {
   return told(cuMemFreeHost(memory));
 }
 
-cudaError_t cudaHostRegister(void*, std::size_t, unsigned) {
-  return with_context();
+cudaError_t cudaHostRegister(void* memory, std::size_t size, unsigned flags) {
+  return in_context([=] { return cuMemHostRegister(memory, size, flags); });
 }
 
-cudaError_t cudaHostUnregister(void*) {
-  return with_context();
+cudaError_t cudaHostUnregister(void* memory) {
+  return in_context([=] { return cuMemHostUnregister(memory); });
+}
+
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+  return in_context([=] { return cuMemGetInfo(free, total); });
 }
 
 cudaError_t cudaHostGetDevicePointer(void** mapped, void* memory, unsigned) {
@@ -66,6 +67,24 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t size, cudaMe
                ? cuMemcpyHtoDAsync(device(to), from, size, stream)
                : cuMemcpyDtoDAsync(device(to), device(from), size, stream);
   });
+}
+
+cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, std::size_t size,
+                                cudaStream_t stream) {
+  return cudaMemcpyAsync(to, from, size, cudaMemcpyDeviceToDevice, stream);
+}
+
+cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
+                              std::size_t from_pitch, std::size_t width, std::size_t height,
+                              cudaMemcpyKind kind, cudaStream_t stream) {
+  if (width > to_pitch || width > from_pitch) return told(cudaErrorInvalidPitchValue);
+  for (std::size_t row = 0; row < height; ++row) {
+    const cudaError_t result =
+        cudaMemcpyAsync(static_cast<char*>(to) + row * to_pitch,
+                        static_cast<const char*>(from) + row * from_pitch, width, kind, stream);
+    if (result != cudaSuccess) return result;
+  }
+  return cudaSuccess;
 }
 
 cudaError_t cudaMemcpyBatchAsync(void* const* to, const void* const* from, const std::size_t* sizes,
@@ -89,13 +108,16 @@ cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t size, cudaStrea
 
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* address) {
   *attributes = {};
+  void* const same = const_cast<void*>(address);
   int index = 0;
   const CUresult known =
       cuPointerGetAttribute(&index, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, device(address));
-  const bool on_device = known == CUDA_SUCCESS && index >= 0;
-  attributes->type = on_device ? cudaMemoryTypeDevice : cudaMemoryTypeHost;
-  attributes->device = on_device ? index : 0;
-  attributes->devicePointer = attributes->hostPointer = const_cast<void*>(address);
+  attributes->hostPointer = same;
+  if (known != CUDA_SUCCESS) return cudaSuccess;  // of the type cudaMemoryTypeUnregistered
+  attributes->type = index < 0 ? cudaMemoryTypeHost : cudaMemoryTypeDevice;
+  attributes->device = index < 0 ? 0 : index;
+  attributes->devicePointer = same;
+  if (index >= 0) attributes->hostPointer = nullptr;
   return cudaSuccess;
 }
 
@@ -117,29 +139,4 @@ cudaError_t cudaIpcOpenMemHandle(void** memory, cudaIpcMemHandle_t handle, unsig
 
 cudaError_t cudaIpcCloseMemHandle(void* memory) {
   return cudaFree(memory);
-}
-
-cudaError_t cudaMallocAsync(void** memory, std::size_t size, cudaStream_t) {
-  return cudaMalloc(memory, size);
-}
-
-cudaError_t cudaMallocFromPoolAsync(void** memory, std::size_t size, cudaMemPool_t, cudaStream_t) {
-  return cudaMalloc(memory, size);
-}
-
-cudaError_t cudaFreeAsync(void* memory, cudaStream_t) {
-  return cudaFree(memory);
-}
-
-cudaError_t cudaMemPoolCreate(cudaMemPool_t* made, const cudaMemPoolProps*) {
-  *made = reinterpret_cast<cudaMemPool_t>(&pool);
-  return cudaSuccess;
-}
-
-cudaError_t cudaMemPoolDestroy(cudaMemPool_t) {
-  return cudaSuccess;
-}
-
-cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) {
-  return cudaSuccess;
 }

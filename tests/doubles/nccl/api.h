@@ -17,6 +17,9 @@ namespace safelaunch::testing {
 /// ncclSuccess if the communicator takes another call; NCCL's WARN if one is still in progress.
 [[nodiscard]] ncclResult_t ready(ncclComm_t comm);
 
+/// The answer to what this double does not do: ncclInvalidUsage and a WARN that names it.
+[[nodiscard]] ncclResult_t refused(const char* what);
+
 /// Does `work` at once, or apart if the communicator does not block: then ncclInProgress.
 template <class Work>
 ncclResult_t do_or_begin(ncclComm_t comm, Work work) {

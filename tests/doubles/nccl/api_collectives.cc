@@ -45,11 +45,16 @@ ncclResult_t flush() {
 
 ncclResult_t enqueue(ncclComm_t comm, cudaStream_t stream, Operation operation) {
   if (const ncclResult_t result = ready(comm); result != ncclSuccess) return result;
-  if (size_of(operation.type) == 0 || operation.op > ncclAvg) return ncclInvalidArgument;
+  if (size_of(operation.type) == 0) return ncclInvalidArgument;
+  if (operation.op >= ncclNumOps) {
+    operation.factor = comm->body->factor(operation.op);
+    if (!operation.factor) return ncclInvalidArgument;
+    operation.op = ncclSum;
+  }
   log_call(operation, comm, stream);
   if (batches.empty() || batches.back().comm != comm || batches.back().stream != stream)
     batches.push_back({comm, stream, {}});
-  batches.back().operations.push_back(operation);
+  batches.back().operations.push_back(std::move(operation));
   return group_depth > 0 ? ncclSuccess : flush();
 }
 
@@ -95,6 +100,27 @@ ncclResult_t ncclReduceScatter(const void* send, void* receive, std::size_t coun
                                cudaStream_t stream) {
   return enqueue(comm, stream,
                  {Kind::reduce_scatter, "ReduceScatter", send, receive, count, type, op});
+}
+
+ncclResult_t ncclBcast(void* memory, std::size_t count, ncclDataType_t type, int root,
+                       ncclComm_t comm, cudaStream_t stream) {
+  return ncclBroadcast(memory, memory, count, type, root, comm, stream);
+}
+
+ncclResult_t ncclAlltoAll(const void* send, void* receive, std::size_t count, ncclDataType_t type,
+                          ncclComm_t comm, cudaStream_t stream) {
+  return enqueue(comm, stream, {Kind::all_to_all, "AlltoAll", send, receive, count, type});
+}
+
+ncclResult_t ncclGather(const void* send, void* receive, std::size_t count, ncclDataType_t type,
+                        int root, ncclComm_t comm, cudaStream_t stream) {
+  return enqueue(comm, stream, {Kind::gather, "Gather", send, receive, count, type, ncclSum, root});
+}
+
+ncclResult_t ncclScatter(const void* send, void* receive, std::size_t count, ncclDataType_t type,
+                         int root, ncclComm_t comm, cudaStream_t stream) {
+  return enqueue(comm, stream,
+                 {Kind::scatter, "Scatter", send, receive, count, type, ncclSum, root});
 }
 
 ncclResult_t ncclSend(const void* buffer, std::size_t count, ncclDataType_t type, int peer,

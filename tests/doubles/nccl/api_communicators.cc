@@ -1,6 +1,7 @@
 // The calls that make, ask and end communicators.
 #include <algorithm>
 #include <cstring>
+#include <future>
 #include <tuple>
 
 #include "nccl/api.h"
@@ -89,6 +90,36 @@ ncclResult_t split(Communicator& parent, int color, int key, ncclComm_t* child,
               static_cast<int>(own - group.begin()), config);
 }
 
+/// The ranks of the parent that are not excluded, in order.
+std::vector<int> ranks_left(const Communicator& parent, const int* excluded, int count) {
+  std::vector<int> left;
+  for (int rank = 0; rank < parent.self().nranks; ++rank)
+    if (std::find(excluded, excluded + count, rank) == excluded + count) left.push_back(rank);
+  return left;
+}
+
+ncclResult_t shrink(Communicator& parent, const std::vector<int>& left, ncclComm_t* child,
+                    const ncclConfig_t* config) {
+  const auto own = std::find(left.begin(), left.end(), parent.self().rank);
+  if (own == left.end()) return ncclInvalidArgument;
+  ncclUniqueId id{};
+  if (own == left.begin())
+    if (const ncclResult_t result = ncclGetUniqueId(&id); result != ncclSuccess) return result;
+  if (const ncclResult_t result = parent.share_id(left, id); result != ncclSuccess) return result;
+  return make(child, static_cast<int>(left.size()), {"ncclCommShrink", id, ""},
+              static_cast<int>(own - left.begin()), config);
+}
+
+/// One rank of ncclCommInitAll, by a thread of its own, because the ranks wait for each other.
+ncclResult_t make_on(int device, ncclComm_t* comm, int nranks, const ncclUniqueId& id, int rank) {
+  CUcontext context = nullptr;
+  if (!driver().found() || driver().init(0) != CUDA_SUCCESS ||
+      driver().retain(&context, device) != CUDA_SUCCESS)
+    return ncclUnhandledCudaError;
+  driver().set_current(context);
+  return make(comm, nranks, {"ncclCommInitAll", id, ""}, rank, nullptr);
+}
+
 ncclResult_t end(ncclComm_t comm) {
   if (!comm) return ncclSuccess;
   comm->body->drain();
@@ -136,6 +167,26 @@ ncclResult_t ncclCommSplit(ncclComm_t parent, int color, int key, ncclComm_t* ch
                            ncclConfig_t* config) {
   if (const ncclResult_t result = ready(parent); result != ncclSuccess) return result;
   return split(*parent->body, color, key, child, config);
+}
+
+ncclResult_t ncclCommShrink(ncclComm_t parent, int* excluded, int count, ncclComm_t* child,
+                            ncclConfig_t* config, int flags) {
+  if (const ncclResult_t result = ready(parent); result != ncclSuccess) return result;
+  if (flags != NCCL_SHRINK_DEFAULT) return refused("ncclCommShrink with NCCL_SHRINK_ABORT");
+  return shrink(*parent->body, ranks_left(*parent->body, excluded, count), child, config);
+}
+
+ncclResult_t ncclCommInitAll(ncclComm_t* comms, int count, const int* devices) {
+  ncclUniqueId id{};
+  if (const ncclResult_t result = ncclGetUniqueId(&id); result != ncclSuccess) return result;
+  std::vector<std::future<ncclResult_t>> ranks;
+  for (int rank = 0; rank < count; ++rank)
+    ranks.push_back(std::async(std::launch::async, make_on, devices ? devices[rank] : rank,
+                               &comms[rank], count, id, rank));
+  ncclResult_t worst = ncclSuccess;
+  for (auto& rank : ranks)
+    if (const ncclResult_t result = rank.get(); result != ncclSuccess) worst = result;
+  return worst;
 }
 
 ncclResult_t ncclCommFinalize(ncclComm_t comm) {

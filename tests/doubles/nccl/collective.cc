@@ -1,6 +1,8 @@
 #include "nccl/collective.h"
 
 #include <cstring>
+#include <deque>
+#include <type_traits>
 
 #include "nccl/reduce.h"
 
@@ -133,15 +135,74 @@ Ended broadcast(const Operation& operation, const Mesh& mesh, const Peer& self, 
   return transfer(std::move(transfers), stop);
 }
 
+/// A collective that is nothing but sends and receives, as NCCL makes them too.
+std::vector<Operation> pairs_of(const Operation& operation, const Peer& self) {
+  const auto share = [&](auto* memory, int rank) {
+    using Bytes = std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(memory)>>,
+                                     const char, char>;
+    return static_cast<Bytes*>(memory) +
+           static_cast<std::size_t>(rank) * operation.count * size_of(operation.type);
+  };
+  std::vector<Operation> pairs;
+  const auto add = [&](Operation::Kind kind, const void* input, void* output, int peer) {
+    pairs.push_back(
+        {kind, operation.name, input, output, operation.count, operation.type, ncclSum, peer});
+  };
+  const bool to_all = operation.kind == Operation::Kind::all_to_all;
+  const bool gathers = operation.kind == Operation::Kind::gather;
+  const bool is_root = operation.root == self.rank;
+  if (gathers)
+    add(Operation::Kind::send, operation.input, nullptr, operation.root);
+  else if (!to_all)
+    add(Operation::Kind::receive, nullptr, operation.output, operation.root);
+  for (int rank = 0; rank < self.nranks && (to_all || is_root); ++rank) {
+    if (!gathers) add(Operation::Kind::send, share(operation.input, rank), nullptr, rank);
+    if (to_all || gathers)
+      add(Operation::Kind::receive, nullptr, share(operation.output, rank), rank);
+  }
+  return pairs;
+}
+
+/// What a rank sends to itself, in the order of its sends.
+void copy_to_self(const std::vector<Operation>& pairs, int self) {
+  std::deque<const Operation*> sends;
+  for (const Operation& one : pairs)
+    if (one.root == self && one.kind == Operation::Kind::send) sends.push_back(&one);
+  for (const Operation& one : pairs) {
+    if (one.root != self || one.kind != Operation::Kind::receive || sends.empty()) continue;
+    copy(one.output, sends.front()->input, one.count * size_of(one.type));
+    sends.pop_front();
+  }
+}
+
+std::size_t inputs_of(const Operation& operation, const Peer& self) {
+  const bool for_all = operation.kind == Operation::Kind::reduce_scatter;
+  return operation.count * static_cast<std::size_t>(for_all ? self.nranks : 1);
+}
+
 }  // namespace
 
 Ended perform(const Operation& operation, const Mesh& mesh, const Peer& self, const Stop& stop) {
+  if (operation.factor) {
+    const std::size_t count = inputs_of(operation, self);
+    const auto* input = static_cast<const char*>(operation.input);
+    std::vector<char> scaled(input, input + count * size_of(operation.type));
+    scale(scaled.data(), count, operation.type, *operation.factor);
+    Operation sum = operation;
+    sum.factor.reset();
+    sum.input = scaled.data();
+    return perform(sum, mesh, self, stop);
+  }
   switch (operation.kind) {
     case Operation::Kind::all_reduce: return all_reduce(operation, mesh, self, stop);
     case Operation::Kind::reduce: return reduce(operation, mesh, self, stop);
     case Operation::Kind::broadcast: return broadcast(operation, mesh, self, stop);
     case Operation::Kind::all_gather: return all_gather(operation, mesh, self, stop);
     case Operation::Kind::reduce_scatter: return reduce_scatter(operation, mesh, self, stop);
+    case Operation::Kind::all_to_all:
+    case Operation::Kind::gather:
+    case Operation::Kind::scatter:
+      return perform_together(pairs_of(operation, self), mesh, self, stop);
     case Operation::Kind::send:
     case Operation::Kind::receive: return perform_together({operation}, mesh, self, stop);
   }
@@ -150,6 +211,7 @@ Ended perform(const Operation& operation, const Mesh& mesh, const Peer& self, co
 
 Ended perform_together(const std::vector<Operation>& pairs, const Mesh& mesh, const Peer& self,
                        const Stop& stop) {
+  copy_to_self(pairs, self.rank);
   std::vector<Transfer> transfers;
   for (const Operation& one : pairs) {
     const bool sends = one.kind == Operation::Kind::send;

@@ -112,4 +112,34 @@ ncclResult_t Communicator::exchange(const std::vector<char>& mine,
   return gather(mesh_, self_, mine, all, stop_);
 }
 
+ncclRedOp_t Communicator::add_reduction(const Factor& factor) {
+  const std::lock_guard lock(mutex_);
+  reductions_[next_reduction_] = factor;
+  return ncclRedOp_t{next_reduction_++};
+}
+
+std::optional<Factor> Communicator::factor(ncclRedOp_t reduction) {
+  const std::lock_guard lock(mutex_);
+  const auto found = reductions_.find(reduction);
+  return found == reductions_.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool Communicator::remove_reduction(ncclRedOp_t reduction) {
+  const std::lock_guard lock(mutex_);
+  return reductions_.erase(reduction) > 0;
+}
+
+ncclResult_t Communicator::share_id(const std::vector<int>& ranks, ncclUniqueId& id) {
+  const auto connection = [this](int rank) {
+    return mesh_.connections[static_cast<std::size_t>(rank)].get();
+  };
+  Ended ended = Ended::done;
+  if (self_.rank != ranks.front())
+    ended = receive_bytes(connection(ranks.front()), &id, sizeof id, stop_);
+  else
+    for (std::size_t i = 1; i < ranks.size() && ended == Ended::done; ++i)
+      ended = send_bytes(connection(ranks[i]), &id, sizeof id, stop_);
+  return ended == Ended::done ? ncclSuccess : ncclRemoteError;
+}
+
 }  // namespace safelaunch::testing

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -57,6 +58,14 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   [[nodiscard]] ncclResult_t exchange(const std::vector<char>& mine,
                                       std::vector<std::vector<char>>& all);
 
+  /// A reduction of the application's own, and what it multiplies by; none if it is not known.
+  [[nodiscard]] ncclRedOp_t add_reduction(const Factor& factor);
+  [[nodiscard]] std::optional<Factor> factor(ncclRedOp_t reduction);
+  [[nodiscard]] bool remove_reduction(ncclRedOp_t reduction);
+
+  /// The ranks that are left take the id that the first of them gives: for ncclCommShrink.
+  [[nodiscard]] ncclResult_t share_id(const std::vector<int>& ranks, ncclUniqueId& id);
+
   [[nodiscard]] const Peer& self() const { return self_; }
   [[nodiscard]] const Facts& facts() const { return facts_; }
   [[nodiscard]] bool aborted() const { return stop_.asked(); }
@@ -91,6 +100,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   UniqueFd segment_;
   std::unique_ptr<Profiler> profiler_;
   std::shared_ptr<RasMember> ras_;
+  std::map<unsigned, Factor> reductions_;
+  unsigned next_reduction_ = ncclNumOps;
   bool connected_ = false;
   bool called_ = false;
 

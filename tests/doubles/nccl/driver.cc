@@ -21,6 +21,8 @@ Driver open_driver() {
   find(library, "cuCtxSetCurrent", driver.set_current);
   find(library, "cuCtxGetDevice", driver.device);
   find(library, "cuDevicePrimaryCtxRetain", driver.retain);
+  find(library, "cuMemAlloc_v2", driver.allocate);
+  find(library, "cuMemFree_v2", driver.free);
   find(library, "cuLaunchHostFunc", driver.launch);
   return driver;
 }

@@ -14,6 +14,8 @@ struct Driver {
   decltype(&cuCtxSetCurrent) set_current = nullptr;
   decltype(&cuCtxGetDevice) device = nullptr;
   decltype(&cuDevicePrimaryCtxRetain) retain = nullptr;
+  decltype(&cuMemAlloc_v2) allocate = nullptr;
+  decltype(&cuMemFree_v2) free = nullptr;
   decltype(&cuLaunchHostFunc) launch = nullptr;
 
   [[nodiscard]] bool found() const { return launch != nullptr; }

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 namespace safelaunch::testing {
@@ -114,6 +115,19 @@ void combine(void* into, const void* other, std::size_t count, ncclDataType_t ty
   with_type(type, [&](auto sample) {
     using Value = decltype(sample);
     combine_values(static_cast<Value*>(into), static_cast<const Value*>(other), count, op);
+  });
+}
+
+void scale(void* data, std::size_t count, ncclDataType_t type, const Factor& factor) {
+  with_type(type, [&](auto sample) {
+    using Value = decltype(sample);
+    using Wide = typename Element<Value>::Wide;
+    Value by;
+    std::memcpy(&by, factor.data(), sizeof by);
+    auto* values = static_cast<Value*>(data);
+    for (std::size_t i = 0; i < count; ++i)
+      values[i] = Element<Value>::narrow(
+          static_cast<Wide>(static_cast<Wide>(values[i]) * static_cast<Wide>(by)));
   });
 }
 
