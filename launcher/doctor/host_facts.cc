@@ -219,11 +219,12 @@ void ask_driver(HostFacts& facts) {
   facts.gpus = gpu::count_gpus(facts.visible_gpus, facts.nvml, facts.host.gpu_devices);
   gpu::Use use;
   use.devices = gpu::visible_devices(facts.nvml, environment);
+  use.gpus =
+      facts.nvml.gpus.empty() ? facts.host.gpu_devices : static_cast<int>(use.devices->size());
   use.ranks = processes_here(facts.subject).value_or(0);
   if (facts.libraries) use.cuda = facts.libraries->torch_cuda;
   facts.gpu_findings = gpu::gpu_findings(facts.nvml, use);
-  gpu::add_visible_findings(facts.visible_gpus, facts.nvml, facts.host.gpu_devices,
-                            facts.gpu_findings);
+  gpu::add_visible_findings(facts.visible_gpus, facts.nvml, use, facts.gpu_findings);
 }
 
 void read_processes(HostFacts& facts) {

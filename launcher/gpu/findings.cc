@@ -175,6 +175,10 @@ bool is_no_gpu(const Finding& finding) {
   return finding.cause == cause::kNoGpu;
 }
 
+bool is_about_none(Trouble trouble) {
+  return trouble == Trouble::none || trouble == Trouble::no_driver;
+}
+
 bool is_in_use(const Gpu& gpu, const Facts& facts, const Use& use) {
   const auto means_it = [&](const std::string& device) {
     return gpu_of_device(facts.gpus, device) == &gpu;
@@ -200,29 +204,27 @@ std::vector<Finding> gpu_findings(const Facts& facts, const Use& use) {
   return findings;
 }
 
-void add_visible_findings(const VisibleGpus& visible, const Facts& nvml, int devices,
+void add_visible_findings(const VisibleGpus& visible, const Facts& nvml, const Use& use,
                           std::vector<Finding>& findings) {
   const auto add = [&](const char* cause, Severity severity, std::string evidence,
                        const char* remedy) {
     findings.push_back({cause, severity, std::move(evidence), remedy});
   };
   const bool told_by_nvml = visible.trouble == nvml.trouble;
-  const int gpus = nvml.gpus.empty() ? devices : static_cast<int>(nvml.gpus.size());
+  const std::string without = fmt::format("{} here, and CUDA gets none: {}",
+                                          use.gpus == 1 ? "a GPU is" : "GPUs are", visible.why);
   // Where CUDA works, the lack of NVML only means that nobody tells the state of the GPUs.
-  if (!visible.names.empty() || gpus > 0) std::erase_if(findings, is_no_gpu);
+  if (!visible.names.empty() || use.gpus > 0) std::erase_if(findings, is_no_gpu);
   if (visible.trouble == Trouble::no_answer && !told_by_nvml)
     add(cause::kDriverSilent, Severity::blocks, visible.why, kLookAtKernel);
   else if (visible.trouble == Trouble::crashed && !told_by_nvml)
     add(cause::kGpuIll, Severity::blocks, visible.why, kLookAtKernel);
-  else if (visible.trouble == Trouble::failed && gpus > 0)
-    add(cause::kCudaUnknown, Severity::risk,
-        fmt::format("{} here, and CUDA gets none: {}", gpus == 1 ? "a GPU is" : "GPUs are",
-                    visible.why),
+  else if (visible.trouble == Trouble::failed && use.gpus > 0)
+    add(cause::kCudaUnknown, Severity::risk, without,
         "nvidia-smi -q; load nvidia_uvm again (after a suspend)");
-  else if (visible.trouble == Trouble::no_driver && gpus > 0)
-    add(cause::kNoGpu, Severity::risk,
-        fmt::format("{} here, and {}", gpus == 1 ? "a GPU is" : "GPUs are", visible.why),
-        "give the container the driver's compute part: NVIDIA_DRIVER_CAPABILITIES=compute,utility");
+  else if (visible.names.empty() && use.gpus > 0 && is_about_none(visible.trouble))
+    add(cause::kNoGpu, Severity::risk, without,
+        "in a container: NVIDIA_DRIVER_CAPABILITIES=compute,utility, and its devices");
 }
 
 }  // namespace safelaunch::gpu

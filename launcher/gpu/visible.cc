@@ -41,10 +41,11 @@ Trouble trouble_without(std::string_view lacking) {
   return lacking == "driver" ? Trouble::no_driver : Trouble::failed;
 }
 
-VisibleGpus without_answer(const launch::HelperEnd& end) {
-  const bool silent = end.timed_out || !end.status;
-  return none(silent ? Trouble::no_answer : Trouble::crashed,
-              "the CUDA driver gave no answer: " + launch::describe(end));
+VisibleGpus without_answer(const launch::HelperEnd& end, Duration deadline) {
+  if (end.timed_out || !end.status)
+    return none(Trouble::no_answer, fmt::format("the CUDA driver does not answer within {}",
+                                                describe_duration(deadline)));
+  return none(Trouble::crashed, "the CUDA driver gave no answer: " + launch::describe(end));
 }
 
 }  // namespace
@@ -58,7 +59,7 @@ VisibleGpus ask_cuda(const std::string& program, const Environment& environment,
   const auto output = launch::run_helper({{program, "driver"}, environment, deadline});
   if (!output) return none(Trouble::failed, output.error().message);
   const Answer object = last_object(output->lines);
-  if (!object.is_object()) return without_answer(output->end);
+  if (!object.is_object()) return without_answer(output->end, deadline);
   if (std::string why = text_of(object, "failed", kLongestAnswer); !why.empty()) {
     return none(trouble_without(text_of(object, "lacks", kLongestAnswer)), std::move(why));
   }

@@ -76,7 +76,7 @@ def device_for(steps, backend):
     else:
         device = torch.device("cuda", steps.local_rank)
         torch.cuda.set_device(device)
-    return torch.full((ELEMENTS,), float(steps.rank + 1), device=device)
+    return torch.full((ELEMENTS,), float(steps.rank + 1)).to(device)
 
 
 def name_of(values):
