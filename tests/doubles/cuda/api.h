@@ -69,6 +69,9 @@ inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED =
 inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH = CUdevice_attribute{120};
 
 /// Further results.
+inline constexpr CUresult CUDA_ERROR_DEVICE_UNAVAILABLE = CUresult{46};
+inline constexpr CUresult CUDA_ERROR_ECC_UNCORRECTABLE = CUresult{214};
+inline constexpr CUresult CUDA_ERROR_UNKNOWN = CUresult{999};
 inline constexpr CUresult CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED = CUresult{712};
 inline constexpr CUresult CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED = CUresult{713};
 

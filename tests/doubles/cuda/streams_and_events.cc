@@ -9,6 +9,7 @@
 #include <mutex>
 #include <utility>
 
+#include "cuda/broken.h"
 #include "cuda/context.h"
 
 using namespace safelaunch::testing;
@@ -27,6 +28,10 @@ struct Mark {
     reached = true;
     when = std::chrono::steady_clock::now();
     changed.notify_all();
+  }
+  [[nodiscard]] bool is_reached() {
+    const std::lock_guard lock(mutex);
+    return reached;
   }
   void wait() {
     std::unique_lock lock(mutex);
@@ -58,7 +63,7 @@ CUresult cuStreamQuery(CUstream stream) {
 CUresult cuStreamSynchronize(CUstream stream) {
   if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
   stream_or_default(stream)->queue->wait_until_idle();
-  return CUDA_SUCCESS;
+  return broken();
 }
 
 CUresult cuStreamDestroy_v2(CUstream stream) {
@@ -68,7 +73,8 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
 
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
-  if (event->mark) stream_or_default(stream)->queue->add([mark = event->mark] { mark->wait(); });
+  if (event->mark && !event->mark->is_reached())
+    stream_or_default(stream)->queue->add_waiting([mark = event->mark] { mark->wait(); });
   return CUDA_SUCCESS;
 }
 
@@ -86,7 +92,7 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
 
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data) {
   if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
-  stream_or_default(stream)->queue->add([=] { function(data); });
+  stream_or_default(stream)->queue->add_waiting([=] { function(data); });
   return CUDA_SUCCESS;
 }
 
@@ -104,14 +110,13 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
 }
 
 CUresult cuEventQuery(CUevent event) {
-  if (!event->mark) return CUDA_SUCCESS;
-  const std::lock_guard lock(event->mark->mutex);
-  return event->mark->reached ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+  if (broken() != CUDA_SUCCESS) return broken();
+  return !event->mark || event->mark->is_reached() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 CUresult cuEventSynchronize(CUevent event) {
   if (event->mark) event->mark->wait();
-  return CUDA_SUCCESS;
+  return broken();
 }
 
 CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CUevent end) {
