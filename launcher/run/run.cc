@@ -270,7 +270,8 @@ std::optional<int> Run::gpus_here() const {
 }
 
 EndedAttempt Run::ended(const diagnose::Evidence& evidence) const {
-  return {record_, evidence, gpus_here() != 0, refuted()};
+  // Nothing follows an attempt that went well, so no file is looked at for it.
+  return {record_, evidence, !went_well(record_) && gpus_here() != 0, refuted()};
 }
 
 diagnose::Evidence Run::evidence_of(const AttemptRecord& record) const {

@@ -173,8 +173,7 @@ TEST_CASE("the GPUs that a plan selects count, not those of the host", "[doctor]
   facts.subject.spawn->devices_selected = true;
   facts.subject.spawn->devices = {"0"};
   CHECK(outline(facts) == Lines{"device-ordinal risk"});
-  CHECK(first_finding(facts).evidence ==
-        "the command asks for 2 processes, but 1 GPU is visible");
+  CHECK(first_finding(facts).evidence == "the command asks for 2 processes, but 1 GPU is visible");
   facts.subject.spawn->devices.clear();  // on the CPU, on purpose
   CHECK(outline(facts) == Lines{});
 }

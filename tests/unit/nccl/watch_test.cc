@@ -17,7 +17,9 @@ constexpr output::StreamId kOut{std::nullopt, output::StdStream::out};
 class Heard : Watch::Listener {
  public:
   Heard(Listening listening, int world)
-      : world_(world), watch_(io_, std::move(listening), [] { return false; }, *this) {}
+      : world_(world),
+        watch_(
+            io_, std::move(listening), [] { return false; }, *this) {}
 
   Watch& watch() { return watch_; }
   void writes(const std::string& lines) { watch_.saw_output(kOut, lines); }
