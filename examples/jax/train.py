@@ -10,8 +10,6 @@ import os
 
 import jax
 
-if "JAX_PLATFORMS" not in os.environ and not os.path.exists("/dev/nvidiactl"):
-    jax.config.update("jax_platforms", "cpu")
 jax.config.update("jax_cpu_collectives_implementation", "gloo")
 jax.distributed.initialize(
     coordinator_address=f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}",

@@ -23,21 +23,21 @@ namespace {
 nodes::ProbedNode look_here(ProbePlan& plan) {
   nodes::ProbedNode here;
   const auto nccl = find_nccl(plan);
-  auto driver = probe::survey_driver(plan.program, plan.environment,
-                                     limits_of(plan.options)[probe::Phase::driver]);
+  plan.ground.driver =
+      gpu::ask_cuda(plan.program, plan.environment, limits_of(plan.options)[probe::Phase::driver]);
+  const gpu::VisibleGpus& driver = plan.ground.driver;
   here.host = host::read_hostname();
   here.nccl = version_text(plan.ground.nccl);
   here.interface = plan.ground.nccl.interface;
   here.address = plan.ground.nccl.address;
   if (!nccl) here.trouble = nccl.error().message;
-  if (!driver) {
-    here.trouble = driver.error().message;
+  if (driver.names.empty()) {
+    here.trouble = driver.why;
     return here;
   }
-  const std::size_t gpus = driver->gpus.size();
-  here.cuda = driver->cuda;
-  here.gpus = fmt::format("{} GPU{} ({})", gpus, gpus == 1 ? "" : "s", driver->gpus.front());
-  plan.ground.driver = std::move(*driver);
+  const std::size_t gpus = driver.names.size();
+  here.cuda = driver.cuda;
+  here.gpus = fmt::format("{} GPU{} ({})", gpus, gpus == 1 ? "" : "s", driver.names.front());
   plan.ground.ranks = plan.options.ranks.value_or(static_cast<int>(gpus));
   here.ranks = plan.ground.ranks;
   return here;

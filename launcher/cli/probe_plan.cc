@@ -135,7 +135,7 @@ std::vector<probe::Entrant> entrants_of(const ProbePlan& plan) {
 
 probe::Spec spec_of(const ProbePlan& plan, const Environment& environment,
                     const probe::Part& part) {
-  const int gpus = static_cast<int>(plan.ground.driver.gpus.size());
+  const int gpus = static_cast<int>(plan.ground.driver.names.size());
   probe::Spec spec;
   spec.program = plan.program;
   spec.nccl = plan.ground.nccl_file;

@@ -81,7 +81,7 @@ std::string render_nccl(const ProbeGround& ground) {
 }
 
 std::string render_driver(const ProbeGround& ground) {
-  const auto& gpus = ground.driver.gpus;
+  const auto& gpus = ground.driver.names;
   const int count = static_cast<int>(gpus.size());
   std::string text =
       fmt::format("{} GPU{} ({}), CUDA {}, {} rank{}", count, count == 1 ? "" : "s", gpus.front(),
@@ -123,7 +123,7 @@ std::string probe_json(const ProbeGround& ground, std::span<const probe::ProbedP
                       {"interface", ground.nccl.interface},
                       {"address", ground.nccl.address}}},
                     {"cuda", ground.driver.cuda},
-                    {"gpus", ground.driver.gpus},
+                    {"gpus", ground.driver.names},
                     {"ranks", ground.ranks},
                     {"profiles", rows},
                     {"fastest", conclusion.profile},

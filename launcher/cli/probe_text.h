@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "safelaunch/gpu/visible.h"
 #include "safelaunch/probe/survey.h"
 #include "safelaunch/probe/tournament.h"
 
@@ -12,7 +13,7 @@ struct ProbeGround {
   std::string nccl_file;
   std::string nccl_origin;  ///< "LD_LIBRARY_PATH"
   probe::NcclSurvey nccl;
-  probe::DriverSurvey driver;
+  gpu::VisibleGpus driver;
   int ranks = 1;
 };
 

@@ -11,7 +11,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
-#include "safelaunch/host/identity.h"
+#include "safelaunch/gpu/visible.h"
 #include "safelaunch/launch/find_program.h"
 #include "safelaunch/profile/chain.h"
 #include "safelaunch/profile/library.h"
@@ -106,7 +106,7 @@ constexpr std::array kInitOptions{
 
 InitFacts read_init_facts(const Environment& environment) {
   InitFacts facts;
-  facts.gpus = host::read_identity().gpus;
+  facts.gpus = static_cast<int>(gpu::find_visible_gpus(environment).names.size());
   facts.profiles = profile::ProfileLibrary::standard(environment).names();
   for (const char* launcher : {"torchrun", "deepspeed", "accelerate"})
     if (launch::find_program(launcher, environment)) facts.launchers.emplace_back(launcher);

@@ -149,7 +149,7 @@ std::vector<probe::ProbedProfile> hold_tournament(const ProbePlan& plan) {
 
 /// Keeps the bandwidths for the runs that come.
 void keep_measurements(const ProbePlan& plan, const std::vector<probe::ProbedProfile>& probed) {
-  const int gpus = static_cast<int>(plan.ground.driver.gpus.size());
+  const int gpus = static_cast<int>(plan.ground.driver.names.size());
   if (!probe::measures_links(plan.ground.ranks, gpus) || !plan.ground.nccl.version) return;
   profile::HostKey key = plan::host_key();
   key.nccl = to_string(*plan.ground.nccl.version);
@@ -172,12 +172,13 @@ int run_plan(ProbePlan plan) {
   if (plan.party) return probe_over_nodes(std::move(plan));
   const auto nccl = find_nccl(plan);
   if (nccl && !plan.options.json) answer(render_nccl(plan.ground));
-  auto driver = probe::survey_driver(plan.program, plan.environment,
-                                     limits_of(plan.options)[probe::Phase::driver]);
-  if (!driver) return refuse({Errc::peer_lost, "cannot probe: " + driver.error().message});
+  plan.ground.driver =
+      gpu::ask_cuda(plan.program, plan.environment, limits_of(plan.options)[probe::Phase::driver]);
+  if (plan.ground.driver.names.empty())
+    return refuse({Errc::peer_lost, "cannot probe: " + plan.ground.driver.why});
   if (!nccl) return refuse({Errc::peer_lost, "cannot probe: " + nccl.error().message});
-  plan.ground.driver = std::move(*driver);
-  plan.ground.ranks = plan.options.ranks.value_or(static_cast<int>(plan.ground.driver.gpus.size()));
+  plan.ground.ranks =
+      plan.options.ranks.value_or(static_cast<int>(plan.ground.driver.names.size()));
   const auto probed = hold_tournament(plan);
   keep_measurements(plan, probed);
   return report(plan, probed);

@@ -11,7 +11,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/strings.h"
-#include "safelaunch/host/identity.h"
+#include "safelaunch/gpu/visible.h"
 #include "safelaunch/launch/find_program.h"
 #include "safelaunch/plan/host_checks.h"
 #include "safelaunch/plan/json_file.h"
@@ -82,7 +82,7 @@ int run_and_tidy(plan::RunPlan plan) {
 }
 
 int show(const plan::RunPlan& plan) {
-  const plan::SeenOfJob seen{.gpu = host::may_have_gpu()};
+  const plan::SeenOfJob seen{.gpu = gpu::may_find_gpu(plan.environment)};
   const run::ShownPlan shown =
       plan.options.json ? run::plan_json(plan, seen) : run::render_plan(plan, seen);
   const std::filesystem::path file = plan::json_file(plan.options);

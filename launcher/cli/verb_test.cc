@@ -5,7 +5,6 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/doctor/examine.h"
 #include "safelaunch/gpu/devices.h"
-#include "safelaunch/gpu/reader.h"
 #include "safelaunch/plan/typed_command.h"
 #include "safelaunch/redact/redactor.h"
 #include "safelaunch/report/run_directory.h"
@@ -82,13 +81,11 @@ doctor::HostFacts facts_for(const std::string& python, const Environment& enviro
   return doctor::read_facts(std::move(subject), doctor::Depth::full);
 }
 
-int count_gpus(trial::Setup& setup, const doctor::HostFacts& facts) {
-  if (facts.host.gpus == 0) return 0;
-  const gpu::Facts gpus = gpu::read_gpu_facts({setup.environment, gpu::kGpuDeadline});
-  // A driver that gives no answer is for the ranks to show.
-  if (gpus.trouble != gpu::Trouble::none) return facts.host.gpus;
-  setup.devices = gpu::usable_devices(gpus, setup.environment);
-  return static_cast<int>(setup.devices.size());
+// NVML knows which of them can be used. A driver that gives no answer is for the ranks to show.
+int gpus_for_ranks(trial::Setup& setup, const doctor::HostFacts& facts) {
+  if (!doctor::may_use_gpus(facts)) return 0;
+  setup.devices = gpu::usable_devices(facts.nvml, setup.environment);
+  return setup.devices.empty() ? facts.gpus.value_or(1) : static_cast<int>(setup.devices.size());
 }
 
 std::string host_in_words(const Trial& trial) {
@@ -185,7 +182,7 @@ int test_host(std::span<const std::string> words) {
   if (!named) return refuse(named.error());
   auto trial = prepare(given);
   if (!trial) return refuse(trial.error());
-  const int gpus = count_gpus(trial->setup, trial->facts);
+  const int gpus = gpus_for_ranks(trial->setup, trial->facts);
   return play_all(*trial, trial::scenes_for({trial->python, gpus, given.ranks, *named}),
                   given.json);
 }

@@ -71,12 +71,44 @@ std::string python_of(const HostFacts& facts) {
   return facts.libraries->nccl_inside_torch ? text + ", NCCL inside torch" : text;
 }
 
+/// Why a host on which something speaks for GPUs has none; empty where nothing does.
+std::string why_no_gpu(const HostFacts& facts) {
+  const std::size_t listed = facts.nvml.gpus.size();
+  const auto named = facts.subject.environment.find("CUDA_VISIBLE_DEVICES");
+  if (listed > 0 && named != facts.subject.environment.end())
+    return fmt::format("CUDA_VISIBLE_DEVICES={} hides {}", named->second,
+                       listed == 1 ? "the only one" : fmt::format("all {}", listed));
+  return facts.visible_gpus.trouble == gpu::Trouble::no_driver ? "" : facts.visible_gpus.why;
+}
+
+/// The model, where all are of one.
+std::string model_of(std::span<const std::string> names) {
+  const bool alike = !names.empty() && std::ranges::all_of(names, [&](const std::string& name) {
+    return name == names.front();
+  });
+  return alike ? fmt::format(" ({})", names.front()) : std::string();
+}
+
+std::string driver_of(const HostFacts& facts) {
+  if (!facts.nvml.driver.empty()) return facts.nvml.driver;
+  const bool found = facts.libraries && !facts.libraries->driver.empty();
+  return found ? facts.libraries->driver.front().version : std::string();
+}
+
 std::string gpus_of(const HostFacts& facts) {
-  if (facts.host.gpus == 0) return "no GPU here";
-  std::string text = fmt::format("{} GPU{}", facts.host.gpus, facts.host.gpus == 1 ? "" : "s");
-  const bool has_driver = facts.libraries && !facts.libraries->driver.empty();
-  const std::string version = has_driver ? facts.libraries->driver.front().version : "";
-  return version.empty() ? text : fmt::format("{}, driver {}", text, version);
+  if (facts.gpus == 0) {
+    const std::string why = why_no_gpu(facts);
+    return why.empty() ? "no GPU here" : "no GPU here: " + why;
+  }
+  if (!facts.gpus) return "not counted: " + facts.visible_gpus.why;
+  const int gpus = *facts.gpus;
+  const int listed = static_cast<int>(facts.nvml.gpus.size());
+  std::string text = gpus < listed ? fmt::format("{} of {} GPUs", gpus, listed)
+                                   : fmt::format("{} GPU{}", gpus, gpus == 1 ? "" : "s");
+  text += model_of(facts.visible_gpus.names);
+  if (const std::string driver = driver_of(facts); !driver.empty()) text += ", driver " + driver;
+  if (!facts.visible_gpus.cuda.empty()) text += ", CUDA " + facts.visible_gpus.cuda;
+  return text;
 }
 
 std::string port_of(const HostFacts& facts) {
@@ -128,7 +160,11 @@ std::vector<LookedAt> looked_at(const HostFacts& facts, std::span<const Advice> 
   themes.add(
       "python", python_of(facts),
       {cause::kNcclRelease, cause::kNcclNonblocking, cause::kNcclTwoLibraries, cause::kJaxProxy});
-  themes.add("gpus", gpus_of(facts), {cause::kGpuIll, cause::kDeviceOrdinal});
+  themes.add(
+      "gpus", gpus_of(facts),
+      {cause::kGpuIll, cause::kDeviceOrdinal, cause::kNoGpu, cause::kDriverSilent,
+       cause::kDriverMismatch, cause::kDriverOld, cause::kContainerLostGpus, cause::kCudaUnknown,
+       cause::kFabricManager, cause::kGpuExclusive, cause::kGpuHeld, cause::kMig});
   themes.add("port", port_of(facts), {cause::kPortTaken});
   themes.add("/dev/shm", shared_memory_of(facts), {cause::kShmSmall, cause::kShmLeaked});
   themes.add("interfaces", interfaces_of(facts), {cause::kIfnameMissing, cause::kWrongInterface});

@@ -17,13 +17,20 @@
 namespace safelaunch::doctor {
 namespace {
 
-/// Counts the GPUs that a rank of the subject sees, as far as that can be told without a driver.
+/// Counts the GPUs that a rank of the subject sees; 0 where nobody knows. The driver's own count
+/// heeds CUDA_VISIBLE_DEVICES already, that of the kernel's devices does not.
 int visible_gpus(const HostFacts& facts) {
   if (facts.subject.spawn && facts.subject.spawn->devices_selected)
     return static_cast<int>(facts.subject.spawn->devices.size());
+  const int gpus = facts.gpus.value_or(0);
   const Environment& environment = facts.subject.environment;
-  if (!environment.contains("CUDA_VISIBLE_DEVICES")) return facts.host.gpus;
-  return static_cast<int>(job::parse_devices(value_or(environment, "CUDA_VISIBLE_DEVICES")).size());
+  if (!environment.contains("CUDA_VISIBLE_DEVICES")) return gpus;
+  const auto named = job::parse_devices(value_or(environment, "CUDA_VISIBLE_DEVICES"));
+  return std::min(gpus, static_cast<int>(named.size()));
+}
+
+std::string are_visible(int gpus) {
+  return gpus == 1 ? "1 GPU is visible" : fmt::format("{} GPUs are visible", gpus);
 }
 
 /// Compares the ranks with the visible GPUs. A job without any visible GPU runs on the CPU on
@@ -34,11 +41,11 @@ void check_counts(const HostFacts& facts, Advices& advices) {
   const auto ranks = processes_here(facts.subject);
   if (ranks && *ranks > gpus)
     advise(advices, Severity::risk, cause::kDeviceOrdinal,
-           fmt::format("the command asks for {} processes, but {} GPUs are visible", *ranks, gpus),
+           fmt::format("the command asks for {} processes, but {}", *ranks, are_visible(gpus)),
            "start no more processes than GPUs, or look at CUDA_VISIBLE_DEVICES");
   else if (facts.world.local_rank && *facts.world.local_rank >= gpus)
     advise(advices, Severity::risk, cause::kDeviceOrdinal,
-           fmt::format("LOCAL_RANK={}, and {} GPUs are visible", *facts.world.local_rank, gpus),
+           fmt::format("LOCAL_RANK={}, and {}", *facts.world.local_rank, are_visible(gpus)),
            "LOCAL_RANK counts from 0 on each node; look at CUDA_VISIBLE_DEVICES");
 }
 
@@ -52,7 +59,7 @@ void check_hints(const HostFacts& facts, Advices& advices) {
     advise(advices, Severity::note, cause::kCumemHostBroken,
            "get_mempolicy is not permitted here (a seccomp filter, as Docker's)",
            "docker run --cap-add SYS_NICE, or NCCL_CUMEM_HOST_ENABLE=0 on all ranks");
-  if (facts.host.gpus < 2) return;
+  if (facts.gpus.value_or(0) < 2) return;
   if (platform.iommu_translates)
     advise(advices, Severity::note, cause::kGpuP2p,
            "/sys/kernel/iommu_groups is not empty, and /proc/cmdline has no iommu=pt",
@@ -66,10 +73,11 @@ void check_hints(const HostFacts& facts, Advices& advices) {
 }  // namespace
 
 void check_gpus(const HostFacts& facts, Advices& advices) {
-  if (facts.host.gpus == 0) return;
-  check_counts(facts, advices);
-  check_hints(facts, advices);
-  for (const Finding& finding : facts.gpus) advices.push_back({finding, {}, {}});
+  if (may_use_gpus(facts)) {
+    check_counts(facts, advices);
+    check_hints(facts, advices);
+  }
+  for (const Finding& finding : facts.gpu_findings) advices.push_back({finding, {}, {}});
 }
 
 // ---- errors in the kernel's log -----------------------------------------------------------------

@@ -82,7 +82,7 @@ void check_infiniband(const HostFacts& facts, Advices& advices) {
   const host::Infiniband& infiniband = facts.infiniband;
   if (infiniband.ports.empty()) return;
   // Without a GPU the job does not use NCCL, so nothing is slower for it.
-  const Severity severity = facts.host.gpus > 0 ? Severity::risk : Severity::note;
+  const Severity severity = may_use_gpus(facts) ? Severity::risk : Severity::note;
   check_access(infiniband, severity, advices);
   check_states(infiniband, severity, advices);
   check_layers(infiniband, advices);
@@ -124,7 +124,7 @@ std::vector<std::string> network_plugin_names(const Environment& environment) {
 /// adapter out.
 void check_efa(const HostFacts& facts, Advices& advices) {
   const host::InfinibandPort* port = efa_port(facts.infiniband);
-  if (port == nullptr || !facts.libraries || facts.host.gpus == 0) return;
+  if (port == nullptr || !facts.libraries || !may_use_gpus(facts)) return;
   if (const std::string trouble = trouble_with_plugin(facts); !trouble.empty())
     advise(advices, Severity::risk, cause::kEfa,
            fmt::format("{} is an EFA adapter, and {}: NCCL goes over TCP", port->device, trouble),

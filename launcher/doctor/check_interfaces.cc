@@ -130,7 +130,7 @@ void check_nccl_name(const HostFacts& facts, Advices& advices) {
   const SetValue set = nccl_value(facts, "NCCL_SOCKET_IFNAME");
   if (set.value.size() <= 1 || !picked_by_nccl(set.value, facts.interfaces).empty()) return;
   // Without a GPU no NCCL runs that could read the variable.
-  const Severity severity = facts.host.gpus > 0 ? wrong_name(facts) : Severity::note;
+  const Severity severity = may_use_gpus(facts) ? wrong_name(facts) : Severity::note;
   advise(advices, severity, cause::kIfnameMissing,
          fmt::format("{} picks no interface of this host; there are {}", set.place,
                      names_of(facts.interfaces)),

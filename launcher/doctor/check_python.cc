@@ -83,7 +83,7 @@ void check_torch(const HostFacts& facts, Advices& advices) {
   const std::string& torch = facts.libraries->torch_version;
   const auto set = facts.subject.environment.contains("TORCH_NCCL_USE_COMM_NONBLOCKING");
   const bool affected = torch == "2.7.0" || torch.starts_with("2.7.0+cu");
-  if (!affected || set || facts.host.gpus == 0) return;
+  if (!affected || set || !may_use_gpus(facts)) return;
   advise(advices, Severity::risk, cause::kNcclNonblocking,
          fmt::format("the job's torch is {}", torch),
          "export TORCH_NCCL_USE_COMM_NONBLOCKING=0, or torch 2.7.1");
@@ -91,7 +91,7 @@ void check_torch(const HostFacts& facts, Advices& advices) {
 
 void check_nccl(const HostFacts& facts, Advices& advices) {
   constexpr std::array kHanging{nccl::Version{2, 26, 2}, nccl::Version{2, 29, 2}};
-  if (facts.libraries->nccl.empty() || facts.host.gpus == 0) return;
+  if (facts.libraries->nccl.empty() || !may_use_gpus(facts)) return;
   const gpu::FoundLibrary& used = facts.libraries->nccl.front();
   const auto version = nccl::parse_nccl_version(used.version);
   if (!version || std::ranges::find(kHanging, *version) == kHanging.end()) return;
@@ -111,7 +111,7 @@ void check_python(const HostFacts& facts, Advices& advices) {
   check_nccl(facts, advices);
   for (Finding& finding : gpu::library_findings(*facts.libraries)) {
     // A job without a GPU loads no NCCL.
-    if (facts.host.gpus == 0) finding.severity = Severity::note;
+    if (!may_use_gpus(facts)) finding.severity = Severity::note;
     advices.push_back({std::move(finding), {}, {}});
   }
 }

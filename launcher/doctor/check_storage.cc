@@ -39,7 +39,7 @@ std::string remedy_for(const HostFacts& facts) {
 
 /// The least that the GPUs of this node take of /dev/shm.
 std::uint64_t needed(const HostFacts& facts) {
-  const int ranks = processes_here(facts.subject).value_or(std::max(1, facts.host.gpus));
+  const int ranks = processes_here(facts.subject).value_or(std::max(1, facts.gpus.value_or(1)));
   return static_cast<std::uint64_t>(std::max(1, ranks)) * kProxyPool;
 }
 
@@ -52,7 +52,7 @@ std::string size_in_words(const host::SharedMemory& memory) {
 
 void check_size(const HostFacts& facts, Advices& advices) {
   const host::SharedMemory& memory = facts.shared_memory;
-  const bool gpus = facts.host.gpus > 0;
+  const bool gpus = may_use_gpus(facts);
   if (memory.available < kNothing) {
     advise(advices, Severity::risk, cause::kShmSmall,
            size_in_words(memory) +

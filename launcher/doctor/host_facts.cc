@@ -199,25 +199,40 @@ void read_python(HostFacts& facts) {
   read_network_plugins(facts);
 }
 
-// Asks the driver for its GPUs, where there is a driver.
-gpu::Facts ask_driver(HostFacts& facts) {
-  if (facts.host.gpus == 0) return {};
-  facts.driver_messages = host::kernel_messages_with("NVRM: Xid");
-  gpu::Facts gpus = gpu::read_gpu_facts({facts.subject.environment});
-  gpu::Use use;
-  use.devices = gpu::visible_devices(gpus, facts.subject.environment);
-  use.ranks = processes_here(facts.subject).value_or(0);
-  if (facts.libraries) use.cuda = facts.libraries->torch_cuda;
-  facts.gpus = gpu::gpu_findings(gpus, use);
-  return gpus;
+// Counts what the kernel shows. A run is not held up by a driver.
+void look_for_gpus(HostFacts& facts) {
+  facts.gpus = facts.host.gpu_devices;
+  if (facts.gpus == 0 && host::has_gpu_device()) facts.gpus = std::nullopt;
 }
 
-void read_processes(const gpu::Facts& gpus, HostFacts& facts) {
+// Asks the driver for its GPUs, where there is one. A driver that did not answer NVML is not asked
+// again.
+void ask_driver(HostFacts& facts) {
+  const Environment& environment = facts.subject.environment;
+  if (!gpu::may_find_gpu(environment)) return;
+  facts.driver_messages = host::kernel_messages_with("NVRM: Xid");
+  facts.nvml = gpu::read_gpu_facts({environment});
+  if (facts.nvml.trouble == gpu::Trouble::no_answer)
+    facts.visible_gpus = {gpu::Trouble::no_answer, facts.nvml.why, {}, {}};
+  else
+    facts.visible_gpus = gpu::find_visible_gpus(environment);
+  facts.gpus = gpu::count_gpus(facts.visible_gpus, facts.nvml, facts.host.gpu_devices);
+  gpu::Use use;
+  use.devices = gpu::visible_devices(facts.nvml, environment);
+  use.gpus =
+      facts.nvml.gpus.empty() ? facts.host.gpu_devices : static_cast<int>(use.devices->size());
+  use.ranks = processes_here(facts.subject).value_or(0);
+  if (facts.libraries) use.cuda = facts.libraries->torch_cuda;
+  facts.gpu_findings = gpu::gpu_findings(facts.nvml, use);
+  gpu::add_visible_findings(facts.visible_gpus, facts.nvml, use, facts.gpu_findings);
+}
+
+void read_processes(HostFacts& facts) {
   clean::Needs needs;
-  for (gpu::MemoryHolding& held : gpu::memory_holdings(gpus))
+  for (gpu::MemoryHolding& held : gpu::memory_holdings(facts.nvml))
     needs.held.push_back({held.pid, std::move(held.what)});
   if (const auto port = port_of(facts.world)) needs.ports.push_back(*port);
-  if (facts.host.gpus > 0) needs.gpus = std::nullopt;
+  if (may_use_gpus(facts)) needs.gpus = std::nullopt;
   needs.inventory = true;
   facts.processes = clean::survey(needs, clean::read_surroundings());
 }
@@ -239,12 +254,14 @@ HostFacts read_facts(Subject subject, Depth depth) {
   facts.imports_jax = imports_jax(facts.subject);
   read_network(depth, facts);
   read_left_files(depth, facts);
+  look_for_gpus(facts);
   if (depth == Depth::quick) return facts;
   facts.deepspeed_files = host::deepspeed_file_variables(facts.subject.environment);
   try_master(facts);
   read_port(facts);
   read_python(facts);
-  read_processes(ask_driver(facts), facts);
+  ask_driver(facts);
+  read_processes(facts);
   return facts;
 }
 

@@ -171,6 +171,14 @@ void judge_versions(const Facts& facts, const Use& use, Findings& findings) {
        fmt::format("update the driver, or install a build for CUDA {}", major_of(facts.cuda))});
 }
 
+bool is_no_gpu(const Finding& finding) {
+  return finding.cause == cause::kNoGpu;
+}
+
+bool is_about_none(Trouble trouble) {
+  return trouble == Trouble::none || trouble == Trouble::no_driver;
+}
+
 bool is_in_use(const Gpu& gpu, const Facts& facts, const Use& use) {
   const auto means_it = [&](const std::string& device) {
     return gpu_of_device(facts.gpus, device) == &gpu;
@@ -194,6 +202,29 @@ std::vector<Finding> gpu_findings(const Facts& facts, const Use& use) {
     judge_memory(gpu, use, findings);
   }
   return findings;
+}
+
+void add_visible_findings(const VisibleGpus& visible, const Facts& nvml, const Use& use,
+                          std::vector<Finding>& findings) {
+  const auto add = [&](const char* cause, Severity severity, std::string evidence,
+                       const char* remedy) {
+    findings.push_back({cause, severity, std::move(evidence), remedy});
+  };
+  const bool told_by_nvml = visible.trouble == nvml.trouble;
+  const std::string without = fmt::format("{} here, and CUDA gets none: {}",
+                                          use.gpus == 1 ? "a GPU is" : "GPUs are", visible.why);
+  // Where CUDA works, the lack of NVML only means that nobody tells the state of the GPUs.
+  if (!visible.names.empty() || use.gpus > 0) std::erase_if(findings, is_no_gpu);
+  if (visible.trouble == Trouble::no_answer && !told_by_nvml)
+    add(cause::kDriverSilent, Severity::blocks, visible.why, kLookAtKernel);
+  else if (visible.trouble == Trouble::crashed && !told_by_nvml)
+    add(cause::kGpuIll, Severity::blocks, visible.why, kLookAtKernel);
+  else if (visible.trouble == Trouble::failed && use.gpus > 0)
+    add(cause::kCudaUnknown, Severity::risk, without,
+        "nvidia-smi -q; load nvidia_uvm again (after a suspend)");
+  else if (visible.names.empty() && use.gpus > 0 && is_about_none(visible.trouble))
+    add(cause::kNoGpu, Severity::risk, without,
+        "in a container: NVIDIA_DRIVER_CAPABILITIES=compute,utility, and its devices");
 }
 
 }  // namespace safelaunch::gpu

@@ -36,7 +36,7 @@ std::size_t entries_in(const char* path, bool (*counts)(std::string_view)) {
 }
 
 /// /dev shows the devices of our container, /proc/driver those of the whole host: so /dev decides.
-int count_gpus() {
+int count_gpu_devices() {
   const auto is_device = [](std::string_view name) {
     constexpr std::string_view kPrefix = "nvidia";
     return name.starts_with(kPrefix) && name.size() > kPrefix.size() &&
@@ -130,8 +130,9 @@ std::string read_hostname() {
   return name.data();
 }
 
-bool may_have_gpu() {
-  return count_gpus() > 0 || exists("/dev/kfd") || exists("/dev/dxg");
+bool has_gpu_device() {
+  return count_gpu_devices() > 0 || exists("/dev/nvidiactl") || exists("/dev/kfd") ||
+         exists("/dev/dxg");
 }
 
 bool sees_all_processes(const HostIdentity& host) {
@@ -147,7 +148,7 @@ HostIdentity read_identity() {
   host.pid_namespace = pid_namespace_of(static_cast<int>(::getpid())).value_or(0);
   host.uid = ::geteuid();
   host.cpus = allowed_cpus();
-  host.gpus = count_gpus();
+  host.gpu_devices = count_gpu_devices();
   host.numa_nodes = read_numa_nodes();
   return host;
 }

@@ -13,7 +13,6 @@
 #include "safelaunch/base/rank_list.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/unique_fd.h"
-#include "safelaunch/host/identity.h"
 #include "safelaunch/nccl/version.h"
 #include "safelaunch/profile/variables.h"
 
@@ -155,7 +154,8 @@ std::string describe_standing(const Record& record) {
   return fmt::format("all {} ranks came to NCCL: {}", standing.ranks, steps_of(standing));
 }
 
-Watch::Watch(boost::asio::io_context& io, Listening listening, Listener& listener)
+Watch::Watch(boost::asio::io_context& io, Listening listening, std::function<bool()> expects,
+             Listener& listener)
     : listening_(std::move(listening)), listener_(listener) {
   if (listening_.way != Listening::Way::files) return;
   follower_.emplace(
@@ -163,7 +163,7 @@ Watch::Watch(boost::asio::io_context& io, Listening listening, Listener& listene
       LogFollower::Observer{
           .wanted =
               [this](std::string_view name) { return is_nccl_log(name, listening_.file.name); },
-          .expects = host::may_have_gpu,
+          .expects = std::move(expects),
           .on_line = [this](const std::string& file,
                             std::string_view line) { take_line(file, line); }});
 }

@@ -4,7 +4,7 @@
 
 #include "safelaunch/base/random.h"
 #include "safelaunch/doctor/interface_choice.h"
-#include "safelaunch/host/identity.h"
+#include "safelaunch/gpu/visible.h"
 #include "safelaunch/host/network.h"
 #include "safelaunch/host/variable_files.h"
 
@@ -108,7 +108,7 @@ NodeDoors own_doors(const plan::RunPlan& plan) {
   doors.name = random_word(8);
   const std::string pattern = nccl_variable_of_job(plan, "NCCL_SOCKET_IFNAME");
   doors.nccl_named = !pattern.empty();
-  if (host::may_have_gpu()) {
+  if (gpu::may_find_gpu(plan.environment)) {
     const auto picked = doctor::picked_by_nccl(pattern, interfaces);
     doors.nccl =
         pattern.empty() ? doctor::nccl_default(interfaces) : (picked.empty() ? "" : picked.front());

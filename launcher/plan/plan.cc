@@ -8,6 +8,7 @@
 #include "safelaunch/base/strings.h"
 #include "safelaunch/gpu/devices.h"
 #include "safelaunch/gpu/reader.h"
+#include "safelaunch/gpu/visible.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/network.h"
 #include "safelaunch/host/process_facts.h"
@@ -19,6 +20,17 @@
 // environment: the chain of profiles, how many attempts, the workers of our own spawn. Every
 // mistake in these is an error here. The chain and the warnings are steps of their own.
 namespace safelaunch::plan {
+
+namespace {
+
+// WSL has no list in /proc.
+std::vector<std::string> gpu_models(const Environment& environment) {
+  std::vector<std::string> models = host::gpu_models();
+  if (models.empty()) models = gpu::find_visible_gpus(environment, gpu::kGpuDeadline).names;
+  return models;
+}
+
+}  // namespace
 
 Result<Configuration> read_configuration(const std::string& file, const std::string& cluster,
                                          const Environment& environment) {
@@ -35,7 +47,7 @@ Result<Configuration> read_configuration(const std::string& file, const std::str
   if (!config.clusters.empty()) {
     host.hostname = host::read_identity().hostname;
     host.addresses = host::local_addresses();
-    if (profile::asks_for_gpus(config)) host.gpus = host::gpu_models();
+    if (profile::asks_for_gpus(config)) host.gpus = gpu_models(environment);
   }
   const std::string of_variable = settings::environment_name("cluster");
   const std::string_view named =
@@ -205,10 +217,10 @@ bool spawns_by_itself(job::Launcher launcher) {
 }
 
 // Only the driver knows which GPUs can be used. It is asked only if the number of workers depends
-// on it.
+// on it: libcuda too, where neither NVML nor a device tells.
 job::HostCounts host_counts(const RunPlan& plan) {
   const host::HostIdentity host = host::read_identity();
-  job::HostCounts counts{host.gpus, std::max(1, static_cast<int>(host.cpus.size())), {}};
+  job::HostCounts counts{host.gpu_devices, std::max(1, static_cast<int>(host.cpus.size())), {}};
   const std::string& workers = plan.options.nproc_per_node;
   const bool by_number =
       !workers.empty() && workers.find_first_not_of("0123456789") == std::string::npos;
@@ -216,6 +228,8 @@ job::HostCounts host_counts(const RunPlan& plan) {
   const gpu::Facts facts = gpu::read_gpu_facts({plan.environment, gpu::kGpuDeadline});
   if (facts.trouble == gpu::Trouble::none)
     counts.usable = gpu::usable_devices(facts, plan.environment);
+  else if (facts.trouble == gpu::Trouble::no_driver && counts.gpus == 0)
+    counts.gpus = static_cast<int>(gpu::find_visible_gpus(plan.environment).names.size());
   return counts;
 }
 

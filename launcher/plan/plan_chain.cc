@@ -60,7 +60,8 @@ Result<std::vector<std::string>> choose_chain(RunPlan& plan) {
 // More processes than GPUs would only fail. A chain of nothing else is the user's own wish.
 void drop_rungs_without_gpus(RunPlan& plan, const std::vector<std::string>& named) {
   if (plan.chain_names.size() == named.size()) return;
-  const int gpus = host_counts(plan).gpus;
+  const job::HostCounts counts = host_counts(plan);
+  const int gpus = counts.usable ? static_cast<int>(counts.usable->size()) : counts.gpus;
   const auto fits = [&](const std::string& name) {
     return gpus == 0 || profile::rung_in(name).processes.value_or(0) <= gpus;
   };

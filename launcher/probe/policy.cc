@@ -25,7 +25,7 @@ Choice choose_to_probe(const Situation& situation) {
   if (situation.gpus == 0 && !forced) return no("there is no GPU");
   if (!situation.missing.empty()) return no(situation.missing);
   if (!situation.profile_uses_nccl) return no("the profile does without NCCL");
-  if (situation.gpus > 0 && situation.ranks > situation.gpus)
+  if (situation.gpus.value_or(0) > 0 && situation.ranks > *situation.gpus)
     return no("there are more ranks than GPUs");
   const bool beside = situation.moment == Moment::beside_the_first;
   if (beside && !forced) return no("nothing has failed yet");

@@ -9,8 +9,8 @@
 #include "safelaunch/launch/helper.h"
 #include "safelaunch/nccl/log_fact.h"
 
-// Both surveys read the lines of a helper that may print anything else beside them, or die in the
-// middle: the last object that is ours counts, and without one the helper's end is the error.
+// The helper may print anything else beside its lines, or die in the middle: the last object that
+// is ours counts, and without one the helper's end is the error.
 namespace safelaunch::probe {
 namespace {
 
@@ -26,11 +26,6 @@ std::vector<Json> objects_in(const std::vector<std::string>& lines) {
     if (Json object = parse_json<Json>(line); object.is_object())
       objects.push_back(std::move(object));
   return objects;
-}
-
-std::string cuda_version(const Json& object) {
-  const auto code = number_of<std::int64_t>(object, "cuda");
-  return code && *code > 0 ? fmt::format("{}.{}", *code / 1000, *code % 1000 / 10) : std::string();
 }
 
 /// The interface, as NCCL's log names it.
@@ -55,20 +50,6 @@ Environment with_log(Environment environment) {
 }
 
 }  // namespace
-
-Result<DriverSurvey> survey_driver(const std::string& program, const Environment& environment,
-                                   Duration deadline) {
-  const auto output = launch::run_helper({{program, "driver"}, environment, deadline});
-  if (!output) return output.error();
-  const auto objects = objects_in(output->lines);
-  if (objects.empty())
-    return Error{Errc::peer_lost, "the CUDA driver gave no answer: " + describe(output->end)};
-  if (const auto why = text_of(objects.back(), "failed", kLongestText); !why.empty())
-    return Error{Errc::peer_lost, why};
-  DriverSurvey survey{cuda_version(objects.back()), texts_of(objects.back(), "gpus")};
-  if (survey.gpus.empty()) return Error{Errc::peer_lost, "the CUDA driver names no GPU"};
-  return survey;
-}
 
 Result<NcclSurvey> survey_nccl(const std::string& program, const std::string& file,
                                const Environment& environment) {

@@ -10,6 +10,7 @@
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/clean/removal.h"
+#include "safelaunch/gpu/visible.h"
 #include "safelaunch/host/process_facts.h"
 
 // Everything that is heard becomes an event of the machine, and the machine's actions are performed
@@ -100,7 +101,9 @@ RankWatch::RankWatch(const Services& services, RankWatchConfig config, Listener&
       nodes_answer_(services.io),
       show_(services.io),
       stall_(services.io, config_.stall, *this),
-      nccl_(services.io, config_.nccl, *this),
+      nccl_(
+          services.io, config_.nccl, [this] { return gpu::may_find_gpu(config_.environment); },
+          *this),
       driver_(services, driver_limits(config_.stages.limits), *this),
       standstill_(services.io, {config_.stages.limits.init, config_.start}, *this),
       usage_(services, *this) {

@@ -7,6 +7,8 @@
 
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/clean/stale_file.h"
+#include "safelaunch/gpu/devices.h"
+#include "safelaunch/gpu/libraries.h"
 #include "safelaunch/host/left_files.h"
 #include "safelaunch/launch/descendants.h"
 
@@ -84,10 +86,21 @@ GpuMemory::GpuMemory(boost::asio::io_context& io, launch::Reaper& reaper,
       query_{environment, gpu::kGpuDeadline},
       reading_(io, reaper, query_, [this](const gpu::Facts& facts) { before_ = facts; }) {}
 
+std::optional<int> GpuMemory::usable() const {
+  if (!before_) return std::nullopt;
+  // A library that finds no driver is that of a host without GPUs.
+  if (before_->trouble == gpu::Trouble::no_driver &&
+      !gpu::find_library("libnvidia-ml.so.1", query_.environment).empty())
+    return 0;
+  if (before_->trouble != gpu::Trouble::none) return std::nullopt;
+  return static_cast<int>(gpu::usable_devices(*before_, query_.environment).size());
+}
+
 void GpuMemory::when_back(std::function<void(const std::string& why)> then) {
-  wait_.emplace(io_, reaper_, query_, before_, [call = std::move(then)](const gpu::Drain& drain) {
-    call(drain.state == gpu::Drain::State::given_up ? drain.why : std::string());
-  });
+  wait_.emplace(io_, reaper_, query_, before_.value_or(gpu::Facts{}),
+                [call = std::move(then)](const gpu::Drain& drain) {
+                  call(drain.state == gpu::Drain::State::given_up ? drain.why : std::string());
+                });
 }
 
 }  // namespace safelaunch::run

@@ -37,6 +37,10 @@ class GpuMemory {
   /// Asks at once what is in use, in a process of its own.
   GpuMemory(boost::asio::io_context& io, launch::Reaper& reaper, const Environment& environment);
 
+  /// How many GPUs NVML lists for programs of the environment; nullopt: it has not answered so far,
+  /// or there is none.
+  [[nodiscard]] std::optional<int> usable() const;
+
   /// Calls once, through the io_context; `why` is empty unless the memory did not come back.
   void when_back(std::function<void(const std::string& why)> then);
 
@@ -44,7 +48,7 @@ class GpuMemory {
   boost::asio::io_context& io_;
   launch::Reaper& reaper_;
   gpu::Query query_;
-  gpu::Facts before_;
+  std::optional<gpu::Facts> before_;  ///< none until the driver has answered
   gpu::Reading reading_;
   std::optional<gpu::DrainWait> wait_;
 };

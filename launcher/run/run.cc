@@ -13,6 +13,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/diagnose/catalogue.h"
+#include "safelaunch/gpu/visible.h"
 #include "safelaunch/host/cgroup.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/proc.h"
@@ -206,7 +207,8 @@ void Run::leave_out_what_another_user_cannot_use(ranks::AttemptPlace& place, int
 
 // While the workers import, what the probe finds out costs the job no time.
 void Run::perform(const ProbeBesideAttempt& probe) {
-  Result<ProbeMeans> means = means_to_probe(plan_, probe.profile, probe::Moment::beside_the_first);
+  Result<ProbeMeans> means =
+      means_to_probe(plan_, probe.profile, gpus_here(), probe::Moment::beside_the_first);
   if (!means) {
     const bool asked_for =
         plan::options_under(plan_.options, probe.profile).probe == settings::WhenToProbe::always;
@@ -260,8 +262,17 @@ void Run::attempt_ended(AttemptRecord record) {
     nodes_->attempt_over(attempt_number_, status_for_others(record_, evidence), record_, evidence);
 }
 
+// NVML was asked when the run began. Where it has not answered, what the kernel shows must do.
+std::optional<int> Run::gpus_here() const {
+  if (const auto usable = gpu_memory_.usable()) return usable;
+  if (!gpu::may_find_gpu(plan_.environment)) return 0;
+  const int devices = host::read_identity().gpu_devices;
+  return devices > 0 ? std::optional(devices) : std::nullopt;
+}
+
 EndedAttempt Run::ended(const diagnose::Evidence& evidence) const {
-  return {record_, evidence, host::may_have_gpu(), refuted()};
+  // Nothing follows an attempt that went well, so no file is looked at for it.
+  return {record_, evidence, !went_well(record_) && gpus_here() != 0, refuted()};
 }
 
 diagnose::Evidence Run::evidence_of(const AttemptRecord& record) const {
@@ -289,7 +300,8 @@ std::vector<std::string> Run::refuted() const {
 }
 
 void Run::perform(const ProbeCandidates& probe) {
-  Result<ProbeMeans> means = means_to_probe(plan_, probe.failed, probe::Moment::after_a_failure);
+  Result<ProbeMeans> means =
+      means_to_probe(plan_, probe.failed, gpus_here(), probe::Moment::after_a_failure);
   if (!means) {
     log_debug("no probe: " + means.error().message);
     return take(CannotProbe{});

@@ -86,6 +86,8 @@ class Run final : Attempt::Listener, RunProbe::Listener, Nodes::Listener, Shelf 
   void ways_told(const report::record::Ways& ways) override;
   void say(const std::string& line) override;
   std::string redact(std::string text) override;
+  /// nullopt: there may be GPUs, and nobody has told how many.
+  [[nodiscard]] std::optional<int> gpus_here() const;
   [[nodiscard]] EndedAttempt ended(const diagnose::Evidence& evidence) const;
   Result<void> take_port(const StartAttempt& start);
   [[nodiscard]] diagnose::Evidence evidence_of(const AttemptRecord& record) const;

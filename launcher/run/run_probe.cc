@@ -8,7 +8,6 @@
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/gpu/libraries.h"
-#include "safelaunch/host/identity.h"
 #include "safelaunch/launch/find_program.h"
 #include "safelaunch/plan/plan.h"
 #include "safelaunch/probe/probe_diagnosis.h"
@@ -22,11 +21,13 @@ namespace safelaunch::run {
 namespace {
 
 /// How many ranks this node has; 0: not known.
-int ranks_here(const plan::RunPlan& plan, int gpus) {
+int ranks_here(const plan::RunPlan& plan, std::optional<int> gpus) {
   if (plan.spawn) return plan.spawn->workers;
   if (!plan.command.processes_per_node) return 0;
   if (const int* number = std::get_if<int>(&*plan.command.processes_per_node)) return *number;
-  return *plan.command.processes_per_node == job::ProcessCount(job::CountWord::gpu) ? gpus : 0;
+  return *plan.command.processes_per_node == job::ProcessCount(job::CountWord::gpu)
+             ? gpus.value_or(0)
+             : 0;
 }
 
 /// Launchers that are told which GPUs to use do not tell us.
@@ -38,12 +39,12 @@ bool chooses_gpus(const job::Command& command) {
 }
 
 probe::Situation situation_of(const plan::RunPlan& plan, const profile::Profile& profile,
-                              probe::Moment moment) {
+                              std::optional<int> gpus, probe::Moment moment) {
   probe::Situation situation;
   situation.moment = moment;
   situation.wish = plan::options_under(plan.options, profile).probe;
-  situation.gpus = host::read_identity().gpus;
-  situation.ranks = ranks_here(plan, situation.gpus);
+  situation.gpus = gpus;
+  situation.ranks = ranks_here(plan, gpus);
   situation.nodes = plan.nodes();
   situation.profile_uses_nccl = profile.backend == profile::Backend::keep;
   if (chooses_gpus(plan.command)) situation.missing = "the command chooses its GPUs by itself";
@@ -74,8 +75,8 @@ const char* kind_of(const probe::Verdict& verdict) {
 }  // namespace
 
 Result<ProbeMeans> means_to_probe(const plan::RunPlan& plan, const profile::Profile& profile,
-                                  probe::Moment moment) {
-  const probe::Situation situation = situation_of(plan, profile, moment);
+                                  std::optional<int> gpus, probe::Moment moment) {
+  const probe::Situation situation = situation_of(plan, profile, gpus, moment);
   // The cheap questions first: a host without a GPU looks for no library.
   if (const probe::Choice choice = probe::choose_to_probe(situation); !choice.probe)
     return Error{Errc::blocked, choice.why};

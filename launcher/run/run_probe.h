@@ -17,11 +17,12 @@ struct ProbeMeans {
   int ranks = 0;        ///< the ranks of the job on this node: one a GPU
 };
 
-/// The means of this run, or why it does not probe now. Looks for libraries, which takes
-/// milliseconds: not to be called before the workers have been started.
+/// The means of this run, or why it does not probe now. `gpus` of this host; nullopt: not known.
+/// Looks for libraries, which takes milliseconds: not to be called before the workers have been
+/// started.
 [[nodiscard]] Result<ProbeMeans> means_to_probe(const plan::RunPlan& plan,
                                                 const profile::Profile& profile,
-                                                probe::Moment moment);
+                                                std::optional<int> gpus, probe::Moment moment);
 
 /// The probes of a run: the profile of an attempt while its workers still import, and where it
 /// fails those that may heal it, until one works (decided by a probe::Campaign); or, between two

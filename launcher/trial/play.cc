@@ -107,8 +107,9 @@ std::vector<std::string> words_for(const Scene& scene, const Setup& setup,
   if (scene.on_gpus && static_cast<std::size_t>(scene.ranks) <= setup.devices.size())
     words.push_back(
         fmt::format("--devices={}", join(std::span(setup.devices).first(scene.ranks), ",")));
-  for (const std::string& word : {std::string("--"), setup.python, worker.string(),
-                                  std::string(word_of(scene.backend)), traces.string()})
+  for (const std::string& word :
+       {std::string("--"), setup.python, worker.string(), std::string(word_of(scene.backend)),
+        std::string(scene.on_gpus ? "gpu" : "cpu"), traces.string()})
     words.push_back(word);
   return words;
 }

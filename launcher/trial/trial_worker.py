@@ -1,7 +1,8 @@
 """A rank of `safelaunch test`: meets the others over one backend, reduces, and writes down each step.
 
     python trial_worker.py survey             prints what this Python has, as JSON
-    python trial_worker.py BACKEND FOLDER     one rank; its steps go to FOLDER/rank-N, one JSON object a line
+    python trial_worker.py BACKEND gpu|cpu FOLDER
+                                              one rank; its steps go to FOLDER/rank-N, one JSON object a line
 
 A line is written when a step is done, so the step that is missing is the one that failed or hangs.
 """
@@ -75,7 +76,7 @@ def device_for(steps, backend):
     else:
         device = torch.device("cuda", steps.local_rank)
         torch.cuda.set_device(device)
-    return torch.full((ELEMENTS,), float(steps.rank + 1), device=device)
+    return torch.full((ELEMENTS,), float(steps.rank + 1)).to(device)
 
 
 def name_of(values):
@@ -117,20 +118,19 @@ def run_deepspeed(steps):
     reduce_with(deepspeed.comm, steps, values)
 
 
-def run_jax(steps):
+def run_jax(steps, place):
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # it would take most of a GPU that others use
-    has_gpu = os.path.exists("/dev/nvidiactl")
     with steps.step("import"):
         import jax
         import jax.numpy
 
-        if "JAX_PLATFORMS" not in os.environ and not has_gpu:
+        if "JAX_PLATFORMS" not in os.environ and place == "cpu":
             jax.config.update("jax_platforms", "cpu")
         jax.config.update("jax_cpu_collectives_implementation", "gloo")
     with steps.step("group"):
         jax.distributed.initialize(coordinator_address=f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}",
                                    num_processes=steps.ranks, process_id=steps.rank,
-                                   local_device_ids=[steps.local_rank] if has_gpu else None)
+                                   local_device_ids=[steps.local_rank] if place == "gpu" else None)
     with steps.step("device") as note:
         note["device"] = jax.local_devices()[0].device_kind
     with steps.step("all_reduce"):
@@ -144,10 +144,11 @@ def run_jax(steps):
     jax.distributed.shutdown()
 
 
-def run_rank(backend, folder):
+def run_rank(backend, place, folder):
+    """`place` is where the driver lets ranks run: JAX would look for device files, which WSL does not have."""
     steps = Steps(folder)
     if backend == "jax":
-        run_jax(steps)
+        run_jax(steps, place)
     elif backend == "deepspeed":
         run_deepspeed(steps)
     else:

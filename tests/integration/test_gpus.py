@@ -1,8 +1,12 @@
-"""What NVML tells of GPUs, asked through the double of it: the facts, and what `clean` makes of them."""
+"""What the driver tells of GPUs, asked through the doubles of NVML and libcuda: the facts, what `clean` makes of them, and
+that doctor, test, probe, init and dry runs agree on how many GPUs are here."""
 
+import importlib.util
 import json
+import os
 import pathlib
 import subprocess
+import sys
 import time
 import unittest
 
@@ -104,6 +108,84 @@ class Gpus(SafelaunchTest):
         result = subprocess.run([SAFELAUNCH, "clean", "--dry-run"], env=self.environment(), text=True,
                                 capture_output=True, timeout=60)
         self.assertNotIn("driver", result.stderr)
+
+
+class HowManyAreHere(SafelaunchTest):
+    """libcuda decides: this host has no device file of NVIDIA's, as WSL2 has none."""
+
+    def with_driver(self, gpus=2, **more):
+        return self.environment(LD_LIBRARY_PATH=str(DOUBLES), SAFELAUNCH_DOUBLE_GPUS=str(gpus), **more)
+
+    def told(self, *words, timeout=120, **environment):
+        return subprocess.run([SAFELAUNCH, *words], env=self.with_driver(**environment), cwd=self.folder, stdin=subprocess.DEVNULL,
+                              text=True, capture_output=True, timeout=timeout)
+
+    def doctor(self, *command, **environment):
+        """What stands behind "gpus", whether it is well, and the findings by cause."""
+        told = json.loads(self.told("doctor", "--json", *command, **environment).stdout)
+        gpus = next(theme for theme in told["looked_at"] if theme["what"] == "gpus")
+        return gpus["seen"], gpus["ok"], {one["id"]: one["severity"] for one in told["findings"]}
+
+    def test_every_verb_finds_the_same_gpus_without_a_device_file(self):
+        for environment, count in [({"gpus": 3}, 3), ({"gpus": 3, "CUDA_VISIBLE_DEVICES": "2"}, 1),
+                                   ({"gpus": 2, "SAFELAUNCH_DOUBLE_NVML": "none"}, 2)]:
+            with self.subTest(environment):
+                self.assertRegex(self.doctor(**environment)[0], rf"^{count} (of 3 )?GPUs? \(NVIDIA H100 80GB HBM3\)")
+                probe = self.told("probe", "--profile", "basic", "--json", "--nccl", DOUBLES / "libnccl.so.2", **environment)
+                self.assertEqual(len(json.loads(probe.stdout)["gpus"]), count, probe.stderr)
+                self.told("init", "--yes", "--force", **environment)
+                self.assertRegex((self.folder / "safelaunch.yaml").read_text(), rf"nproc.per.node(=|: ){count}\b")
+                (self.folder / "safelaunch.yaml").unlink()
+
+    @unittest.skipUnless(importlib.util.find_spec("torch"), "this Python has no torch")
+    def test_a_trial_puts_a_rank_on_each_gpu(self):
+        trial = json.loads(self.told("test", "--json", "--backend", "nccl", "--", sys.executable, gpus=3).stdout)
+        (nccl,) = trial["backends"]
+        self.assertEqual((nccl["tried"], nccl["ranks"]), (True, 3))
+        self.assertIn("import", [step["step"] for step in nccl["steps"]])
+
+    def test_a_command_for_more_ranks_than_gpus_is_told_so(self):
+        _, _, findings = self.doctor("--", "torchrun", "--nproc-per-node", "4", "train.py")
+        self.assertEqual(findings.get("device-ordinal"), "risk")
+        _, _, findings = self.doctor("--", "torchrun", "--nproc-per-node", "2", "train.py")
+        self.assertNotIn("device-ordinal", findings)
+
+    def test_gpus_that_a_variable_hides_are_none(self):
+        seen, well, findings = self.doctor(CUDA_VISIBLE_DEVICES="-1")
+        self.assertEqual((seen, well), ("no GPU here: CUDA_VISIBLE_DEVICES=-1 hides all 2", True))
+        self.assertNotIn("no-gpu", findings)
+
+    def test_gpus_of_which_cuda_gets_none_are_a_finding(self):
+        seen, well, findings = self.doctor(SAFELAUNCH_DOUBLE_CUDA="none")
+        self.assertRegex(seen, "^no GPU here: cuInit: CUDA_ERROR_NO_DEVICE")
+        self.assertEqual((well, findings["no-gpu"]), (False, "risk"))
+
+    def test_a_driver_that_crashes_blocks_and_crashes_nobody(self):
+        seen, well, findings = self.doctor(SAFELAUNCH_DOUBLE_CUDA="crash")
+        self.assertEqual((seen, well), ("not counted: the CUDA driver gave no answer: killed by SIGSEGV", False))
+        self.assertEqual(findings["gpu-ill"], "blocks")
+
+    def test_a_driver_that_hangs_holds_nobody_up_beyond_its_deadline(self):
+        seen, well, findings = self.doctor(SAFELAUNCH_DOUBLE_NVML="hang", SAFELAUNCH_DOUBLE_CUDA="hang")
+        self.assertEqual((seen, well), ("not counted: the driver does not answer within 3s", False))
+        self.assertEqual(findings["driver-silent"], "blocks")
+
+    def test_a_host_where_nothing_speaks_for_a_gpu_starts_no_process_to_ask(self):
+        if any(map(os.path.exists, ["/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg", "/dev/kfd"])):
+            self.skipTest("this host may have a GPU")
+        asked = self.folder / "asked"
+        program = self.script(f'#!/bin/sh\ntouch {asked}\nexec {PROBE} "$@"\n', "probe")
+        environment = self.environment(SAFELAUNCH_PROBE_PROGRAM=program)
+        for words in [["doctor"], ["--dry-run", "true"], ["true"]]:
+            subprocess.run([SAFELAUNCH, *words], env=environment, capture_output=True, timeout=60)
+            self.assertFalse(asked.exists(), words)
+        subprocess.run([SAFELAUNCH, "doctor"], env=environment | {"LD_LIBRARY_PATH": str(DOUBLES)}, capture_output=True, timeout=60)
+        self.assertTrue(asked.exists(), "a libcuda in reach is asked")
+
+    def test_a_dry_run_does_not_rule_nccl_out_where_a_libcuda_is_in_reach(self):
+        words = ["--dry-run", "--nproc-per-node", "2", "--", "true"]
+        self.assertNotIn("reads NCCL's variables", self.told(*words).stdout)
+        self.assertIn("reads NCCL's variables", self.run_safelaunch(*words).out)
 
 
 if __name__ == "__main__":

@@ -153,7 +153,7 @@ class OverDoubles(ProbeTest):
             self.assertEqual(rows[profile]["verdict"], "works", rows[profile])
 
     def test_a_driver_that_hangs_crashes_or_talks_nonsense_hangs_nobody(self):
-        for ill, words in [("hang", "no answer within its time"), ("crash", "SIGSEGV"), ("none", "CUDA_ERROR_NO_DEVICE"),
+        for ill, words in [("hang", "the CUDA driver does not answer within 5s"), ("crash", "SIGSEGV"), ("none", "CUDA_ERROR_NO_DEVICE"),
                            ("garbage", "it is ill")]:
             with self.subTest(ill):
                 result = self.over_doubles("--profile", "basic", "--driver-timeout", "5s", SAFELAUNCH_DOUBLE_CUDA=ill)

@@ -6,7 +6,9 @@
 #include "safelaunch/clean/stale.h"
 #include "safelaunch/clean/stale_file.h"
 #include "safelaunch/doctor/subject.h"
+#include "safelaunch/gpu/facts.h"
 #include "safelaunch/gpu/libraries.h"
+#include "safelaunch/gpu/visible.h"
 #include "safelaunch/host/cgroup.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/infiniband.h"
@@ -89,9 +91,19 @@ struct HostFacts {
   /// NCCL's network plugins, looked for where the adapters need one.
   std::vector<std::string> network_plugins;
   std::vector<host::KernelMessage>
-      driver_messages;        ///< messages of the NVIDIA driver, where we may read them
-  std::vector<Finding> gpus;  ///< findings that the room gpu makes of the driver's answers
+      driver_messages;  ///< messages of the NVIDIA driver, where we may read them
+
+  /// How many GPUs a program finds. Before a run no driver is asked, so the kernel's devices count.
+  /// nullopt: there may be some, and the driver does not say how many.
+  std::optional<int> gpus = 0;
+  gpu::VisibleGpus visible_gpus;      ///< libcuda's account; before a run there is none
+  gpu::Facts nvml;                    ///< NVML's account; before a run there is none
+  std::vector<Finding> gpu_findings;  ///< those that the room gpu makes of both
 };
+
+[[nodiscard]] inline bool may_use_gpus(const HostFacts& facts) {
+  return facts.gpus != 0;
+}
 
 [[nodiscard]] HostFacts read_facts(Subject subject, Depth depth);
 

@@ -100,7 +100,7 @@ struct Gpu {
 /// The reason why the facts are missing or incomplete.
 enum class Trouble {
   none,
-  no_driver,        ///< there is no NVML here
+  no_driver,        ///< there is no library of the driver here
   driver_mismatch,  ///< the driver was upgraded, and its kernel module is still the old one
   no_permission,    ///< the devices are there and may not be opened: a container that lost them
   no_answer,        ///< the driver did not answer in time

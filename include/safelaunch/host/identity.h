@@ -17,14 +17,16 @@ struct HostIdentity {
   std::uint64_t pid_namespace = 0;
   unsigned uid = 0;
   std::vector<int> cpus;  ///< the CPUs that we may run on
-  int gpus = 0;           ///< how many NVIDIA devices the kernel shows; no driver is asked
+  /// How many NVIDIA devices the kernel shows. How many GPUs programs find, a driver alone can
+  /// tell (gpu/visible.h): WSL has no such device.
+  int gpu_devices = 0;
   std::vector<std::vector<int>> numa_nodes;  ///< the CPUs of each node
 };
 
 [[nodiscard]] HostIdentity read_identity();
 
-/// Whether programs here may find a GPU: NVIDIA's, AMD's, or one that WSL lends.
-[[nodiscard]] bool may_have_gpu();
+/// Whether the kernel shows a device of a GPU: NVIDIA's, AMD's, or the one of WSL.
+[[nodiscard]] bool has_gpu_device();
 
 /// Whether we are in the host's own pid namespace, so that no process is hidden from us.
 [[nodiscard]] bool sees_all_processes(const HostIdentity& host);

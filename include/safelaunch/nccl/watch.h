@@ -104,7 +104,9 @@ class Watch {
     ~Listener() = default;
   };
 
-  Watch(boost::asio::io_context& io, Listening listening, Listener& listener);
+  /// `expects`: whether a log may come at all, asked once (log_follower.h).
+  Watch(boost::asio::io_context& io, Listening listening, std::function<bool()> expects,
+        Listener& listener);
 
   /// The job has written something to its own output.
   void saw_output(output::StreamId stream, std::string_view bytes);

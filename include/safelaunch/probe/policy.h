@@ -20,7 +20,8 @@ struct Situation {
   Moment moment = Moment::beside_the_first;
   bool profile_uses_nccl = true;  ///< the attempt's profile uses NCCL
   int ranks = 0;                  ///< ranks of the job on this node; 0: not known
-  int gpus = 0;                   ///< GPUs that the kernel shows
+  /// GPUs that ranks may use; nullopt: there may be some, and the probe itself will see.
+  std::optional<int> gpus = 0;
   int nodes = 1;
   std::string missing;  ///< "there is no libnccl.so.2 in reach"; empty: nothing is missing
 };
@@ -35,8 +36,8 @@ struct Choice {
 
 /// Nobody touches the GPUs of a job that may well be healthy, unless --probe always asks for it:
 /// the job itself is the better proof. Ranks of other nodes are not probed either: a probe between
-/// nodes needs an agent on each. --probe always also asks a driver of which the kernel shows no
-/// GPU.
+/// nodes needs an agent on each. --probe always also asks where no GPU
+/// is to be seen.
 [[nodiscard]] Choice choose_to_probe(const Situation& situation);
 
 /// A probe has told. `next` is the profile that the chain would take after this one for the cause

@@ -13,12 +13,6 @@ namespace safelaunch::probe {
 /// message but garbage.
 inline constexpr std::size_t kLongestText = 2000;
 
-/// The CUDA driver's account of this host.
-struct DriverSurvey {
-  std::string cuda;               ///< the newest CUDA that it runs: "13.0"
-  std::vector<std::string> gpus;  ///< the names of the visible GPUs
-};
-
 /// The account that a libnccl gives without a driver.
 struct NcclSurvey {
   std::optional<nccl::Version> version;
@@ -26,12 +20,6 @@ struct NcclSurvey {
   std::string address;    ///< the address of that interface
   std::string failure;    ///< why they could not: "Bootstrap : no socket interface found"
 };
-
-/// Asks the driver, through `program` (safelaunch-probe) and within a deadline: cuInit wakes every
-/// GPU, and may take half a minute.
-/// Errors: peer_lost, in words that end the sentence "cannot probe: …".
-[[nodiscard]] Result<DriverSurvey> survey_driver(const std::string& program,
-                                                 const Environment& environment, Duration deadline);
 
 /// Lets a libnccl make a unique id, for which it chooses an interface. Errors: it cannot be loaded.
 [[nodiscard]] Result<NcclSurvey> survey_nccl(const std::string& program, const std::string& file,

@@ -23,8 +23,11 @@ Result<std::vector<std::string>> gpu_names(const CudaDriver& cuda) {
   return names;
 }
 
-int refuse(const Error& error) {
-  print_json({{"failed", error.message}});
+/// `lacking`: what is not here at all, so that nothing is ill.
+int refuse(const Error& error, const char* lacking) {
+  nlohmann::ordered_json object{{"failed", error.message}};
+  if (error.code == Errc::not_found) object["lacks"] = lacking;
+  print_json(object);
   return 1;
 }
 
@@ -39,9 +42,9 @@ Result<void> make_id(const NcclLibrary& nccl) {
 
 int show_driver() {
   const auto cuda = CudaDriver::open();
-  if (!cuda) return refuse(cuda.error());
+  if (!cuda) return refuse(cuda.error(), "driver");
   const auto names = gpu_names(*cuda);
-  if (!names) return refuse(names.error());
+  if (!names) return refuse(names.error(), "gpu");
   int version = 0;
   (void)cuda->version(&version);
   print_json({{"cuda", version}, {"gpus", *names}});

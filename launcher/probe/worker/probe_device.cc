@@ -26,12 +26,15 @@ Result<void> all_of(const std::array<Result<void>, N>& results) {
 }  // namespace
 
 Result<int> count_gpus(const CudaDriver& cuda) {
-  if (const auto begun = cuda.check(cuda.init(0), "cuInit"); !begun) return begun.error();
+  const CUresult result = cuda.init(0);
+  if (const auto begun = cuda.check(result, "cuInit"); !begun)
+    return Error{result == CUDA_ERROR_NO_DEVICE ? Errc::not_found : begun.error().code,
+                 begun.error().message};
   int count = 0;
   if (const auto counted = cuda.check(cuda.device_count(&count), "cuDeviceGetCount"); !counted)
     return counted.error();
   if (count == 0)
-    return Error{Errc::peer_lost, "the CUDA driver shows no GPU (CUDA_VISIBLE_DEVICES?)"};
+    return Error{Errc::not_found, "the CUDA driver shows no GPU (CUDA_VISIBLE_DEVICES?)"};
   if (count < 0 || count > kMostDevices)
     return Error{Errc::peer_lost,
                  fmt::format("the CUDA driver speaks of {} GPUs: it is ill", count)};

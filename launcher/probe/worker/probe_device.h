@@ -58,7 +58,8 @@ class Device {
   CUdeviceptr receive_ = 0;
 };
 
-/// Calls cuInit, and returns how many GPUs it shows (CUDA_VISIBLE_DEVICES counts). Error: none.
+/// Calls cuInit, and returns how many GPUs it shows (CUDA_VISIBLE_DEVICES counts). Error: none,
+/// as not_found where the driver is well.
 [[nodiscard]] Result<int> count_gpus(const CudaDriver& cuda);
 
 [[nodiscard]] Result<std::string> name_of_gpu(const CudaDriver& cuda, CUdevice device);

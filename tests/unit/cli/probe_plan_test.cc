@@ -42,7 +42,7 @@ ProbePlan plan_for_two_gpus() {
                    profile_that_sets("no-shared-memory", "NCCL_SHM_DISABLE")};
   plan.program = "/lib/safelaunch-probe";
   plan.ground.nccl_file = "/lib/libnccl.so.2";
-  plan.ground.driver = {"13.0", {"NVIDIA H100", "NVIDIA H100"}};
+  plan.ground.driver = {gpu::Trouble::none, "", "13.0", {"NVIDIA H100", "NVIDIA H100"}};
   plan.ground.ranks = 2;
   return plan;
 }

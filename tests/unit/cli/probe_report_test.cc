@@ -15,7 +15,7 @@ ProbeGround two_gpus() {
   ground.nccl_file = "/opt/libnccl.so.2";
   ground.nccl_origin = "LD_LIBRARY_PATH";
   ground.nccl = {nccl::Version{2, 28, 9}, "eth0", "192.0.2.2", ""};
-  ground.driver = {"13.0", {"NVIDIA H100", "NVIDIA H100"}};
+  ground.driver = {gpu::Trouble::none, "", "13.0", {"NVIDIA H100", "NVIDIA H100"}};
   ground.ranks = 2;
   return ground;
 }
@@ -87,7 +87,7 @@ TEST_CASE("an NCCL that tells nothing of itself is of unknown version") {
 
 TEST_CASE("one GPU and one rank are told as one") {
   auto ground = two_gpus();
-  ground.driver.gpus.resize(1);
+  ground.driver.names.resize(1);
   ground.ranks = 1;
   CHECK(render_driver(ground) == "1 GPU (NVIDIA H100), CUDA 13.0, 1 rank\n");
   ground.ranks = 2;

@@ -13,7 +13,7 @@ inline doctor::HostFacts healthy_host() {
   constexpr std::uint64_t kGibi = std::uint64_t{1} << 30;
   doctor::HostFacts facts;
   facts.host.hostname = "gpu-1";
-  facts.host.gpus = 2;
+  facts.gpus = 2;
   facts.limits.locked_memory = {8 << 20, 8 << 20};
   facts.limits.open_files = {1024, 1048576};
   facts.limits.stack = {8 << 20, host::kUnlimited};

@@ -58,7 +58,7 @@ TEST_CASE("on several nodes nothing goes round a wrong name, so it blocks",
 
 TEST_CASE("without GPUs nobody reads NCCL's variable", "[doctor][interfaces]") {
   doctor::HostFacts facts = healthy_host();
-  facts.host.gpus = 0;
+  facts.gpus = 0;
   facts.subject.environment = {{"NCCL_SOCKET_IFNAME", "eth7"}};
   CHECK(outline(facts) == Lines{"ifname-missing note"});
 }

@@ -139,7 +139,7 @@ TEST_CASE("memory without a limit of a cgroup is the host's", "[doctor][limits]"
 
 TEST_CASE("without a GPU adapters that are not used are a note", "[doctor][limits]") {
   doctor::HostFacts facts = with_adapters();
-  facts.host.gpus = 0;
+  facts.gpus = 0;
   facts.infiniband.verbs.clear();
   CHECK(outline(facts) == Lines{"ib-unused note"});
   CHECK(first_finding(facts).evidence ==

@@ -34,6 +34,43 @@ TEST_CASE("a driver whose version no file tells is not named", "[doctor][looked_
   CHECK(theme_of(looked_at(facts, {}), "gpus")->seen == "2 GPUs, driver 580.95.05");
 }
 
+TEST_CASE("the GPUs are told as libcuda and NVML tell them", "[doctor][looked_at]") {
+  HostFacts facts = healthy_host();
+  const auto seen = [&] { return theme_of(looked_at(facts, {}), "gpus")->seen; };
+  facts.nvml.driver = "580.65.06";
+  facts.nvml.gpus.resize(2);
+  facts.visible_gpus = {gpu::Trouble::none, "", "13.0", {"NVIDIA H100", "NVIDIA H100"}};
+  CHECK(seen() == "2 GPUs (NVIDIA H100), driver 580.65.06, CUDA 13.0");
+  facts.visible_gpus.names.back() = "NVIDIA L4";
+  CHECK(seen() == "2 GPUs, driver 580.65.06, CUDA 13.0");
+  facts.visible_gpus.names = {"NVIDIA L4"};
+  facts.gpus = 1;
+  CHECK(seen() == "1 of 2 GPUs (NVIDIA L4), driver 580.65.06, CUDA 13.0");
+}
+
+TEST_CASE("a host without a visible GPU says why, where anything speaks for one",
+          "[doctor][looked_at]") {
+  HostFacts facts = healthy_host();
+  const auto seen = [&] { return theme_of(looked_at(facts, {}), "gpus")->seen; };
+  facts.gpus = 0;
+  facts.visible_gpus = {gpu::Trouble::no_driver, "no CUDA driver", "", {}};
+  CHECK(seen() == "no GPU here");
+  facts.visible_gpus = {gpu::Trouble::none, "cuInit: CUDA_ERROR_NO_DEVICE", "", {}};
+  CHECK(seen() == "no GPU here: cuInit: CUDA_ERROR_NO_DEVICE");
+  facts.nvml.gpus.resize(2);
+  facts.subject.environment["CUDA_VISIBLE_DEVICES"] = "-1";
+  CHECK(seen() == "no GPU here: CUDA_VISIBLE_DEVICES=-1 hides all 2");
+  facts.gpus = std::nullopt;
+  facts.visible_gpus = {gpu::Trouble::no_answer, "the driver does not answer within 3s", "", {}};
+  CHECK(seen() == "not counted: the driver does not answer within 3s");
+}
+
+TEST_CASE("GPUs are not well where their driver is silent", "[doctor][looked_at]") {
+  Advice advice;
+  advice.finding = {"driver-silent", Severity::blocks, "x", "y"};
+  CHECK_FALSE(theme_of(looked_at(healthy_host(), std::vector{advice}), "gpus")->is_well);
+}
+
 TEST_CASE("a theme with a finding is not well", "[doctor][looked_at]") {
   Advice advice;
   advice.finding = {"shm-small", Severity::risk, "x", "y"};

@@ -126,7 +126,7 @@ TEST_CASE("more processes than GPUs are a risk, and none on the CPU", "[doctor][
 
 TEST_CASE("what a driver says about GPUs stands among the findings", "[doctor][gpus]") {
   doctor::HostFacts facts = healthy_host();
-  facts.gpus = {{"gpu-ill", Severity::blocks, "GPU 1 is lost", "take it out"}};
+  facts.gpu_findings = {{"gpu-ill", Severity::blocks, "GPU 1 is lost", "take it out"}};
   CHECK(outline(facts) == Lines{"gpu-ill blocks"});
 }
 
@@ -134,7 +134,7 @@ TEST_CASE("an IOMMU that translates is a note where GPUs have peers", "[doctor][
   doctor::HostFacts facts = healthy_host();
   facts.platform.iommu_translates = true;
   CHECK(outline(facts) == Lines{"gpu-p2p note"});
-  facts.host.gpus = 1;
+  facts.gpus = 1;
   CHECK(outline(facts) == Lines{});
 }
 
@@ -188,8 +188,7 @@ TEST_CASE("the GPUs that a plan selects count, not those of the host", "[doctor]
   facts.subject.spawn->devices_selected = true;
   facts.subject.spawn->devices = {"0"};
   CHECK(outline(facts) == Lines{"device-ordinal risk"});
-  CHECK(first_finding(facts).evidence ==
-        "the command asks for 2 processes, but 1 GPUs are visible");
+  CHECK(first_finding(facts).evidence == "the command asks for 2 processes, but 1 GPU is visible");
   facts.subject.spawn->devices.clear();  // on the CPU, on purpose
   CHECK(outline(facts) == Lines{});
 }
@@ -201,9 +200,9 @@ TEST_CASE("hints of the platform are notes, and those of several GPUs need sever
   facts.platform.numa_policy = false;
   facts.platform.virtual_machine = true;
   CHECK(outline(facts) == Lines{"wsl-topology note", "cumem-host-broken note", "gpu-p2p note"});
-  facts.host.gpus = 1;
+  facts.gpus = 1;
   CHECK(outline(facts) == Lines{"wsl-topology note", "cumem-host-broken note"});
-  facts.host.gpus = 0;
+  facts.gpus = 0;
   CHECK(outline(facts) == Lines{});
 }
 

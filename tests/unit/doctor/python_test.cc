@@ -76,7 +76,7 @@ TEST_CASE("a release of NCCL that hangs is named with its file", "[doctor][pytho
   facts.libraries->nccl[0].version = "2.29.2";
   CHECK(outline(facts) == Lines{"nccl-release risk"});
   CHECK_THAT(first_finding(facts).evidence, ContainsSubstring("/venv/libnccl.so.2"));
-  facts.host.gpus = 0;
+  facts.gpus = 0;
   CHECK(outline(facts) == Lines{});
 }
 

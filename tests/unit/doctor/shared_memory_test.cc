@@ -32,13 +32,13 @@ TEST_CASE("Docker's 64 MiB are a risk where GPUs are", "[doctor][shm]") {
 
 TEST_CASE("the same is a note where no GPU is", "[doctor][shm]") {
   doctor::HostFacts facts = with_shared_memory(64 * kMebi, 64 * kMebi);
-  facts.host.gpus = 0;
+  facts.gpus = 0;
   CHECK(outline(facts) == Lines{"shm-small note"});
 }
 
 TEST_CASE("no room at all is a risk for everybody", "[doctor][shm]") {
   doctor::HostFacts facts = with_shared_memory(4096 * kMebi, 2 * kMebi);
-  facts.host.gpus = 0;
+  facts.gpus = 0;
   CHECK(outline(facts) == Lines{"shm-small risk"});
 }
 
@@ -108,7 +108,7 @@ TEST_CASE("each kind of container has the remedy of its maker", "[doctor][shm]")
 TEST_CASE("room in shared memory is judged at its bounds", "[doctor][shm]") {
   const auto severity = [](std::uint64_t bytes, std::uint64_t free, int gpus) {
     doctor::HostFacts facts = with_shared_memory(bytes, free);
-    facts.host.gpus = gpus;
+    facts.gpus = gpus;
     return outline(facts);
   };
   CHECK(severity(4096 * kMebi, 16 * kMebi, 0) == Lines{});

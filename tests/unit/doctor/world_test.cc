@@ -146,7 +146,7 @@ TEST_CASE("all that is missing of a world is told at once", "[doctor][world]") {
 
 TEST_CASE("a local rank beyond its node blocks", "[doctor][world]") {
   doctor::HostFacts facts = rank_in(with("LOCAL_RANK", "2"));
-  facts.host.gpus = 0;
+  facts.gpus = 0;
   CHECK(outline(facts) == Lines{"world-variables blocks"});
   CHECK(first_finding(facts).evidence == "LOCAL_RANK=2, and LOCAL_WORLD_SIZE=2 means 0 to 1");
   facts = rank_in(with("LOCAL_WORLD_SIZE", "4"));

@@ -16,7 +16,10 @@ constexpr output::StreamId kOut{std::nullopt, output::StdStream::out};
 /// NCCL of a job of `world` ranks, as it is heard. Process 71 is rank 0, 72 is rank 1, …
 class Heard : Watch::Listener {
  public:
-  Heard(Listening listening, int world) : world_(world), watch_(io_, std::move(listening), *this) {}
+  Heard(Listening listening, int world)
+      : world_(world),
+        watch_(
+            io_, std::move(listening), [] { return false; }, *this) {}
 
   Watch& watch() { return watch_; }
   void writes(const std::string& lines) { watch_.saw_output(kOut, lines); }

@@ -48,6 +48,13 @@ TEST_CASE("a driver is asked for GPUs that the kernel does not show, where that 
   CHECK(choose_to_probe(situation).probe);
 }
 
+TEST_CASE("GPUs that nobody has counted are for the probe to find") {
+  auto situation = eight_gpus_after_a_failure();
+  situation.gpus = std::nullopt;
+  situation.ranks = 9;
+  CHECK(choose_to_probe(situation).probe);
+}
+
 TEST_CASE("nothing is probed where that is not wished, or cannot be") {
   auto situation = eight_gpus_after_a_failure();
   SECTION("never") {

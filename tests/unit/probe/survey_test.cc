@@ -11,15 +11,12 @@ using safelaunch::testing::TemporaryFolder;
 
 namespace {
 
-/// A shell script in the place of safelaunch-probe, and a survey's reading of it.
+/// A shell script in the place of safelaunch-probe, and the survey's reading of it.
 class Helper {
  public:
   explicit Helper(const std::string& body)
       : program_(folder_.write("probe", "#!/bin/sh\n" + body + "\n", 0700)) {}
 
-  [[nodiscard]] Result<DriverSurvey> driver() const {
-    return survey_driver(program_, current_environment(), std::chrono::minutes(1));
-  }
   [[nodiscard]] Result<NcclSurvey> nccl() const {
     return survey_nccl(program_, "libnccl.so.2", current_environment());
   }
@@ -34,30 +31,6 @@ std::string refusal(const auto& survey) {
 }
 
 }  // namespace
-
-TEST_CASE("a driver tells its CUDA and its GPUs", "[survey]") {
-  const auto survey =
-      Helper(R"(echo '{"cuda":13010,"gpus":["NVIDIA H100","NVIDIA L4"]}')").driver();
-  REQUIRE(survey.has_value());
-  CHECK(survey->cuda == "13.1");
-  CHECK(survey->gpus == std::vector<std::string>{"NVIDIA H100", "NVIDIA L4"});
-}
-
-TEST_CASE("lines of others around the driver's answer are no answer", "[survey]") {
-  const auto survey =
-      Helper(R"(echo 'loading {'; echo '{"cuda":12080,"gpus":["L4", 7]}'; echo bye)").driver();
-  REQUIRE(survey.has_value());
-  CHECK(survey->gpus == std::vector<std::string>{"L4"});
-}
-
-TEST_CASE("a driver that fails, says nothing or has no GPU is an error that says so", "[survey]") {
-  CHECK(refusal(Helper(R"(echo '{"failed":"CUDA_ERROR_NO_DEVICE"}')").driver()) ==
-        "CUDA_ERROR_NO_DEVICE");
-  CHECK_THAT(refusal(Helper("exit 3").driver()),
-             ContainsSubstring("the CUDA driver gave no answer") && ContainsSubstring("3"));
-  CHECK(refusal(Helper(R"(echo '{"cuda":12080,"gpus":[]}')").driver()) ==
-        "the CUDA driver names no GPU");
-}
 
 TEST_CASE("a libnccl tells its version, and where ranks would meet", "[survey]") {
   const auto survey = Helper(R"(
@@ -84,22 +57,6 @@ TEST_CASE("a libnccl that cannot be loaded is an error", "[survey]") {
         "libnccl.so.2: wrong ELF class");
   CHECK_THAT(refusal(Helper("kill -SEGV $$").nccl()),
              ContainsSubstring("libnccl.so.2: killed by SIGSEGV"));
-}
-
-TEST_CASE("a driver that does not tell its CUDA has none", "[survey]") {
-  for (const char* cuda : {"0", "-13000", "\"13.0\"", "null"}) {
-    const auto survey =
-        Helper(std::string("echo '{\"cuda\":") + cuda + ",\"gpus\":[\"NVIDIA L4\"]}'").driver();
-    REQUIRE(survey.has_value());
-    CHECK(survey->cuda.empty());
-  }
-}
-
-TEST_CASE("names of GPUs that are none are left out, and without any there is no GPU", "[survey]") {
-  CHECK(Helper(R"(echo '{"gpus":[7,"NVIDIA L4",null]}')").driver()->gpus ==
-        std::vector<std::string>{"NVIDIA L4"});
-  CHECK(refusal(Helper(R"(echo '{"gpus":"NVIDIA L4"}')").driver()) ==
-        "the CUDA driver names no GPU");
 }
 
 TEST_CASE("lines of others around NCCL's answer are no answer", "[survey]") {

@@ -140,13 +140,20 @@ TEST_CASE("ranks on GPUs are given the first devices, where there is one for eac
   CHECK_FALSE(has_option(words_with(on_cpus, {"0", "1"}), "--devices"));
 }
 
+TEST_CASE("a rank is told whether GPUs are there, so that it looks for no device file", "[trial]") {
+  for (const bool on_gpus : {true, false}) {
+    const auto words = words_with({.backend = Backend::jax, .ranks = 1, .on_gpus = on_gpus}, {});
+    CHECK(words.at(words.size() - 2) == (on_gpus ? "gpu" : "cpu"));
+  }
+}
+
 TEST_CASE("the program of the ranks stands behind the options, with its backend and folder",
           "[trial]") {
   const auto words = words_with({.backend = Backend::jax, .ranks = 3}, {});
   const auto behind = std::ranges::find(words, "--");
   REQUIRE(behind != words.end());
   CHECK(std::vector(behind + 1, words.end()) ==
-        std::vector<std::string>{"python3", "/t/worker.py", "jax", "/t/traces"});
+        std::vector<std::string>{"python3", "/t/worker.py", "jax", "cpu", "/t/traces"});
   for (const char* option :
        {"--nproc-per-node=3", "--world-size=3", "--nnodes=1", "--node-rank=0", "--dry-run=false",
         "--interactive=false", "--fail-on-slow", "--json=/t/traces/outcome.json"})
