@@ -10,7 +10,7 @@ namespace {
 /// Why a job that --probe always wants probed is not.
 std::string refusal(RunPlan plan, const profile::Profile& profile = {}) {
   plan.options.probe = settings::WhenToProbe::always;
-  const auto means = means_to_probe(plan, profile, probe::Moment::after_a_failure);
+  const auto means = means_to_probe(plan, profile, 2, probe::Moment::after_a_failure);
   REQUIRE(means.has_error());
   return means.error().message;
 }
@@ -54,7 +54,7 @@ TEST_CASE("a profile's own option decides whether it is probed", "[probe_means]"
   RunPlan plan = with_ranks(2);
   profile::Profile never;
   never.options["probe"] = {"never", "mine.yaml:1:1"};
-  const auto means = means_to_probe(plan, never, probe::Moment::after_a_failure);
+  const auto means = means_to_probe(plan, never, 2, probe::Moment::after_a_failure);
   REQUIRE(means.has_error());
   CHECK(means.error().message == "--probe never");
 }
