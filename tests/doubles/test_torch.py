@@ -49,6 +49,9 @@ class Torch(unittest.TestCase):
     def test_collectives_are_true(self):
         self.succeeds(run("collectives.py", ranks=2), "all collectives are true", times=2)
 
+    def test_a_graph_with_a_collective_is_replayed(self):
+        self.succeeds(run("graphs.py", ranks=2), "graphs are true", times=2)
+
     def test_sharded_and_replicated_models_train(self):
         self.succeeds(run("training.py", ranks=2), "trained", times=2)
 

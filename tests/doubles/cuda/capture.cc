@@ -124,8 +124,8 @@ CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus* statu
   const auto capture = capture_of(*stream_or_default(stream));
   if (!capture) return CUDA_SUCCESS;
   const std::lock_guard lock(capture->mutex);
-  *status = capture->is_valid ? CU_STREAM_CAPTURE_STATUS_ACTIVE
-                              : CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+  *status =
+      capture->is_valid ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_INVALIDATED;
   if (id) *id = capture->id;
   if (graph) *graph = capture->graph.get();
   if (edges) *edges = nullptr;
@@ -138,8 +138,8 @@ CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus* statu
 }
 
 // Everything is done in the order of the calls, whatever depends on what.
-CUresult cuStreamUpdateCaptureDependencies_v2(CUstream stream, CUgraphNode*,
-                                              const CUgraphEdgeData*, std::size_t, unsigned) {
+CUresult cuStreamUpdateCaptureDependencies_v2(CUstream stream, CUgraphNode*, const CUgraphEdgeData*,
+                                              std::size_t, unsigned) {
   return capture_of(*stream_or_default(stream)) ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_STATE;
 }
 

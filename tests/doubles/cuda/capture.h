@@ -10,8 +10,8 @@
 
 namespace safelaunch::testing {
 
-/// How a piece of work is done: at once where that is possible, or by the stream's thread because it
-/// may wait.
+/// How a piece of work is done: at once where that is possible, or by the stream's thread because
+/// it may wait.
 enum class Manner { quick, waiting };
 
 struct Work {

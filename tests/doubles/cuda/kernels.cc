@@ -24,8 +24,7 @@ CUresult cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsi
                         unsigned, CUstream stream, void**, void**) {
   if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
   // Nobody can tell whether a kernel that does nothing had its turn.
-  return knob_has(kCudaKnob, "stuck") ? never_ending(stream)
-                                       : put(stream, {{}, Manner::quick});
+  return knob_has(kCudaKnob, "stuck") ? never_ending(stream) : put(stream, {{}, Manner::quick});
 }
 
 /// For the runtime's double, which knows some kernels by name and does them truly.
