@@ -9,6 +9,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -59,6 +60,8 @@ class Torch(unittest.TestCase):
 class Faults(unittest.TestCase):
     """Each acts in the third collective, and the first two are as without it."""
 
+    NVML_GPU_IS_LOST = 15
+
     def third(self, fault, **more):
         finished = run("faults.py", ranks=1, SAFELAUNCH_DOUBLE_FAULT=f"{fault}:3", **more)
         self.assertNotEqual(finished.returncode, 0)
@@ -68,6 +71,18 @@ class Faults(unittest.TestCase):
 
     def test_a_lost_device_fails_every_call(self):
         self.assertIn("CUDA error: unknown error", self.third("device-lost"))
+
+    def test_nvml_and_a_later_process_find_the_device_lost(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.third("device-lost", SAFELAUNCH_DOUBLE_LOST=folder)
+            script = ("import ctypes; nvml = ctypes.CDLL('libnvidia-ml.so.1'); nvml.nvmlInit_v2(); device = ctypes.c_void_p(); "
+                      "print(nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(device)) or "
+                      "nvml.nvmlDeviceGetName(device, ctypes.create_string_buffer(96), 96))")
+            asked = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
+                                   env={**os.environ, "LD_LIBRARY_PATH": DOUBLES, "SAFELAUNCH_DOUBLE_LOST": folder})
+            self.assertEqual(asked.stdout, f"{self.NVML_GPU_IS_LOST}\n", asked.stderr)
+            later = run("faults.py", ranks=1, SAFELAUNCH_DOUBLE_LOST=folder)
+            self.assertIn("busy or unavailable", later.stderr)
 
     def test_an_uncorrectable_ecc_error_fails_every_call(self):
         self.assertIn("uncorrectable ECC error encountered", self.third("ecc"))

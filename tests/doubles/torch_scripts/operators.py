@@ -27,7 +27,8 @@ trains(nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPoo
 for dtype in torch.float32, torch.bfloat16:
     query = torch.zeros(2, 4, 8, 64, device=DEVICE, dtype=dtype, requires_grad=True)
     nn.functional.scaled_dot_product_attention(query, query, query, is_causal=True).sum().backward()
-nn.functional.cross_entropy(torch.zeros(4, 10, device=DEVICE, requires_grad=True), torch.zeros(4, device=DEVICE, dtype=torch.long)).backward()
+scores = torch.zeros(4, 10, device=DEVICE, requires_grad=True)
+nn.functional.cross_entropy(scores, torch.zeros(4, device=DEVICE, dtype=torch.long)).backward()
 
 net, scaler = nn.Linear(8, 8).to(DEVICE), torch.amp.GradScaler("cuda")
 optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
