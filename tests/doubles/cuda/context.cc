@@ -6,6 +6,7 @@
 
 #include "common/gpus.h"
 #include "cuda/broken.h"
+#include "cuda/capture.h"
 #include "cuda/init.h"
 
 namespace safelaunch::testing {
@@ -126,6 +127,7 @@ CUresult cuCtxGetDevice(CUdevice* device) {
 
 CUresult cuCtxSynchronize() {
   if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = safe_for_captures(); result != CUDA_SUCCESS) return result;
   wait_for_streams(*current_context(), Which::all);
   return broken();
 }

@@ -3,6 +3,7 @@
 #include "cuda/api.h"
 
 #include "common/knobs.h"
+#include "cuda/capture.h"
 #include "cuda/context.h"
 #include "cuda/init.h"
 
@@ -11,10 +12,10 @@ using namespace safelaunch::testing;
 namespace {
 
 CUresult never_ending(CUstream stream) {
-  stream_or_default(stream)->queue->add_waiting([] {
-    while (knob_has(kCudaKnob, "stuck")) ::pause();
-  });
-  return CUDA_SUCCESS;
+  return put(stream, {[] {
+                        while (knob_has(kCudaKnob, "stuck")) ::pause();
+                      },
+                      Manner::waiting});
 }
 
 }  // namespace
@@ -23,15 +24,14 @@ CUresult cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsi
                         unsigned, CUstream stream, void**, void**) {
   if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
   // Nobody can tell whether a kernel that does nothing had its turn.
-  return knob_has(kCudaKnob, "stuck") ? never_ending(stream) : CUDA_SUCCESS;
+  return knob_has(kCudaKnob, "stuck") ? never_ending(stream) : put(stream, {{}, Manner::quick});
 }
 
 /// For the runtime's double, which knows some kernels by name and does them truly.
 extern "C" CUresult cuDoubleRun(CUstream stream, std::function<void()> work) {
   if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
   if (knob_has(kCudaKnob, "stuck")) return never_ending(stream);
-  stream_or_default(stream)->queue->add(std::move(work));
-  return CUDA_SUCCESS;
+  return put(stream, {std::move(work), Manner::quick});
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters,

@@ -12,19 +12,28 @@
 namespace safelaunch::testing {
 namespace {
 
-/// An operation that waits on a stream for its turn.
+/// An operation that waits on a stream for its turn. One that was captured may have any number of
+/// turns, and stays as long as the process.
 struct Launched {
   std::shared_ptr<Communicator> communicator;
   std::function<void()> work;
+  bool is_captured;
 };
 
 void do_launched(void* data) {
-  const std::unique_ptr<Launched> launched(static_cast<Launched*>(data));
+  auto* launched = static_cast<Launched*>(data);
   launched->work();
+  if (!launched->is_captured) delete launched;
 }
 
 /// How many kernels this process has launched, over all communicators.
 std::atomic<long> launches = 0;
+
+bool is_capturing(CUstream stream) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  driver().is_capturing(stream, &status);
+  return status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
 
 bool all_are_pairs(const std::vector<Operation>& operations) {
   for (const Operation& one : operations)
@@ -43,6 +52,11 @@ ncclResult_t Communicator::connect() {
   return barrier(mesh_, self_, stop_);
 }
 
+void Communicator::begin_turn() {
+  const std::lock_guard lock(mutex_);
+  ++on_streams_;
+}
+
 ncclResult_t Communicator::not_launched(CUresult result) const {
   const char* text = nullptr;
   driver().error_text(result, &text);
@@ -57,13 +71,15 @@ ncclResult_t Communicator::launch(std::vector<Operation> operations, CUstream st
   if (const ncclResult_t result = connect(); result != ncclSuccess) return result;
   if (ras_)
     for (const Operation& one : operations) ras_->launched(one);
+  const bool captured = is_capturing(stream);
   const auto put = [&] {
-    {
-      const std::lock_guard lock(mutex_);
-      ++on_streams_;
-    }
-    auto* launched = new Launched{
-        shared_from_this(), [this, operations, number = ++launches] { run(operations, number); }};
+    if (!captured) begin_turn();
+    auto* launched = new Launched{shared_from_this(),
+                                  [this, operations, captured, number = ++launches] {
+                                    if (captured) begin_turn();
+                                    run(operations, captured ? ++launches : number);
+                                  },
+                                  captured};
     const CUresult result = driver().launch(stream, &do_launched, launched);
     return result == CUDA_SUCCESS ? ncclSuccess : not_launched(result);
   };

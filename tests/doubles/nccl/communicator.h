@@ -88,6 +88,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   void describe_self();
   void describe_paths();
   void describe_channels();
+  void begin_turn();
   void run(const std::vector<Operation>& operations, long number);
   [[nodiscard]] bool hangs(long number) const;
   [[nodiscard]] bool fails(long number);

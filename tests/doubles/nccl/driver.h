@@ -19,6 +19,7 @@ struct Driver {
   decltype(&cuMemFree_v2) free = nullptr;
   decltype(&cuGetErrorString) error_text = nullptr;
   decltype(&cuDoubleBreak) fail = nullptr;
+  decltype(&cuStreamIsCapturing) is_capturing = nullptr;
   decltype(&cuLaunchHostFunc) launch = nullptr;
 
   [[nodiscard]] bool found() const { return launch != nullptr; }

@@ -144,9 +144,12 @@ std::optional<TrueKernel> elementwise_kernel(std::string_view name) {
     return functor ? std::optional(dense(*functor)) : std::nullopt;
   }
   if (const auto words = template_arguments(name, "unrolled_elementwise_kernel");
-      words.size() == 7 && has("LoadWithCast") && has("StoreWithCast")) {
+      words.size() == 7) {
     const auto functor = functor_named(words[0]);
-    return functor ? std::optional(casting(*functor)) : std::nullopt;
+    const bool is_dense = words[3].find("TrivialOffsetCalculator") != std::string::npos &&
+                          words[4].find("TrivialOffsetCalculator") != std::string::npos;
+    if (!functor || !is_dense) return std::nullopt;
+    return words[5].find("LoadWithCast") == std::string::npos ? dense(*functor) : casting(*functor);
   }
   if (!has(" at::native::elementwise_kernel<") || has("gpu_kernel_impl<")) return std::nullopt;
   const auto words = template_arguments(name, "gpu_kernel_impl_nocast");

@@ -29,6 +29,7 @@ Number truth(bool value) {
 struct Operation {
   std::function<Binary(const char* fields)> bind;
   std::size_t size;
+  Type constant = Type::boolean;  ///< the type of what it takes
 };
 
 Operation logical(bool (*function)(bool, bool)) {
@@ -40,7 +41,7 @@ Operation logical(bool (*function)(bool, bool)) {
           1};
 }
 
-std::optional<Operation> operation_named(std::string_view name) {
+std::optional<Operation> operation_called(std::string_view name) {
   const auto is = [&](std::string_view one) { return name.find(one) != std::string_view::npos; };
   if (is("MulFunctor<")) return Operation{[](const char*) { return product; }, 1};
   if (is("DivFunctor<"))
@@ -61,6 +62,15 @@ std::optional<Operation> operation_named(std::string_view name) {
                      },
                      sizeof(int)};
   return std::nullopt;
+}
+
+std::optional<Operation> operation_named(std::string_view name) {
+  auto operation = operation_called(name);
+  const std::size_t begin = name.find('<') + 1;
+  const auto type = type_named(name.substr(begin, name.rfind('>') - begin));
+  if (!operation || !type) return std::nullopt;
+  operation->constant = *type;
+  return operation;
 }
 
 /// The types that `names` name, if all are known.
@@ -94,7 +104,7 @@ std::optional<Functor> binary_functor(std::string_view name) {
                      return [call = bind(fields)](const Number* in) { return call(in[0], in[1]); };
                    }};
   const bool first = fixed == Fixed::first;
-  const Type constant = calculated_in((*types)[first ? 1 : 2]);
+  const Type constant = operation->constant;
   const std::size_t offset = aligned(operation->size, size_of(constant));
   return Functor{{(*types)[0], (*types)[first ? 2 : 1]},
                  [=, bind = operation->bind](const char* fields) -> Compute {

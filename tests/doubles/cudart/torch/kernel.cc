@@ -4,7 +4,7 @@ namespace safelaunch::testing {
 
 std::optional<TrueKernel> true_kernel(std::string_view name) {
   for (const auto family :
-       {elementwise_kernel, range_kernel, reduction_kernel, concatenation_kernel})
+       {elementwise_kernel, range_kernel, reduction_kernel, concatenation_kernel, nonzero_kernel})
     if (auto kernel = family(name)) return kernel;
   return std::nullopt;
 }

@@ -21,6 +21,7 @@ using TrueKernel = std::function<std::function<void()>(void** arguments, dim3 gr
 [[nodiscard]] std::optional<TrueKernel> range_kernel(std::string_view name);
 [[nodiscard]] std::optional<TrueKernel> reduction_kernel(std::string_view name);
 [[nodiscard]] std::optional<TrueKernel> concatenation_kernel(std::string_view name);
+[[nodiscard]] std::optional<TrueKernel> nonzero_kernel(std::string_view name);
 
 /// Kernels of more elements than these do nothing, but for those that copy or fill: a matrix of a
 /// model is not worth the time.
