@@ -18,6 +18,7 @@ BUILD = pathlib.Path(SAFELAUNCH).parents[2]
 PYTHON = os.environ.get("SAFELAUNCH_TEST_CUDA_PYTHON", str(harness.ROOT / "build/venv-cuda/bin/python"))
 DOUBLES = os.environ.get("SAFELAUNCH_DOUBLES", str(BUILD / "tests/doubles/lib"))
 JOBS = pathlib.Path(__file__).resolve().parent / "jobs"
+OF_THE_DRIVER = ("libcuda.so.1", "libnvidia-ml.so.1")  # all others come with torch
 # Ranks that import torch are at work, so no clock runs meanwhile.
 DEADLINES = ["--init-timeout", "4s", "--collective-timeout", "4s", "--quiet-timeout", "3s"]
 AT_ONCE = 3  # jobs: while one waits for its deadline the others import torch
@@ -35,7 +36,8 @@ def spawned(*words, ranks=2):
 def over_doubles(fault="", gpus=2, nccl="2.30.7"):
     """The variables that put the doubles in front of NVIDIA's libraries. A library that is preloaded goes before the one that
     torch's own libraries name by their RPATH."""
-    return {"LD_LIBRARY_PATH": DOUBLES, "LD_PRELOAD": f"{DOUBLES}/libcudart.so.13 {DOUBLES}/libnccl.so.2",
+    brought = [str(path) for path in sorted(pathlib.Path(DOUBLES).glob("*.so.*")) if path.name not in OF_THE_DRIVER]
+    return {"LD_LIBRARY_PATH": DOUBLES, "LD_PRELOAD": " ".join(brought),
             "SAFELAUNCH_DOUBLE_GPUS": str(gpus), "SAFELAUNCH_DOUBLE_NCCL": nccl, "SAFELAUNCH_DOUBLE_FAULT": fault}
 
 
