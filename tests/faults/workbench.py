@@ -85,6 +85,25 @@ say(f"rank {dist.get_rank()} of {dist.get_world_size()}: {int(total)}")
 dist.destroy_process_group()
 """
 
+# Where all have GPUs, their programs begin and end so. The device can be busy for some time: a function of the host stands on its stream.
+ON_GPUS = """
+import ctypes, torch, torch.distributed as dist
+def busy(seconds):
+    stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+    usleep = ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p)
+    assert ctypes.CDLL("libcudart.so.13").cudaLaunchHostFunc(stream, usleep, ctypes.c_void_p(int(seconds * 1e6))) == 0
+def ones(): return torch.ones(1).to(device)
+device = own_device()
+note(f"waits{RANK}")
+"""
+WORLD = ON_GPUS + "dist.init_process_group(BACKEND)\n"
+LEAVE = """
+total = ones()
+dist.all_reduce(total)
+say(f"rank {RANK} of {WORLD}: {int(total)}")
+dist.destroy_process_group()
+"""
+
 
 def indent(text):
     """The text as a function's body."""
@@ -139,6 +158,10 @@ class Bench:
     def train(self, text="", end=MEET, ranks=2, options=()):
         """The usual healthy program: torchrun runs the text, then all ranks meet."""
         return self.torchrun(self.program(text, end), ranks=ranks, options=[f"--master_port={free_port()}", *options])
+
+    def on_gpus(self, text, before="", begin=WORLD, end=LEAVE, ranks=2, options=()):
+        """torchrun runs the text in a world of NCCL; `before` is what the ranks do until they make it."""
+        return self.torchrun(self.script(START + before + begin + text + end), ranks=ranks, options=[f"--master_port={free_port()}", *options])
 
     def shell(self, text, name="run.sh"):
         return ["/bin/bash", self.script("set -e\n" + text, name)]
