@@ -96,6 +96,10 @@ def summaries(results, paths, bare):
                    + (f"; {len(broken)} BROKEN ({', '.join(broken)})" if broken else ""))
 
 
+def is_quick(module):
+    return getattr(module, "QUICK", False) and not out_of_place(module)
+
+
 def chosen(arguments):
     paths = {name: path for name, path in all_paths().items() if not workbench.CUDA or corpus_of(path) is healthy}
     unknown = set(arguments.names) - set(paths)
@@ -103,7 +107,7 @@ def chosen(arguments):
         sys.exit(f"there is no {', '.join(sorted(unknown))}")
     wanted = arguments.names or [name for name, path in paths.items() if {
         None: True, "faults": corpus_of(path) is faults, "healthy": corpus_of(path) is healthy,
-        "quick": corpus_of(path) is healthy and getattr(load(path), "QUICK", False)}[arguments.only]]
+        "quick": corpus_of(path) is healthy and is_quick(load(path))}[arguments.only]]
     return {name: paths[name] for name in wanted}
 
 

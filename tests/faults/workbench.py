@@ -161,7 +161,8 @@ class Bench:
 
     def on_gpus(self, text, before="", begin=WORLD, end=LEAVE, ranks=2, options=()):
         """torchrun runs the text in a world of NCCL; `before` is what the ranks do until they make it."""
-        return self.torchrun(self.script(START + before + begin + text + end), ranks=ranks, options=[f"--master_port={free_port()}", *options])
+        return self.torchrun(self.script(START + before + begin + text + end), ranks=ranks,
+                             options=[f"--master_port={free_port()}", *options])
 
     def shell(self, text, name="run.sh"):
         return ["/bin/bash", self.script("set -e\n" + text, name)]

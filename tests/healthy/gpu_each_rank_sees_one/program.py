@@ -3,4 +3,7 @@ CUDA = True
 
 
 def command(bench):
-    return bench.on_gpus("", before="os.environ.update(CUDA_VISIBLE_DEVICES=os.environ['LOCAL_RANK'], LOCAL_RANK='0')\nif RANK == 1: late()\n")
+    return bench.on_gpus("", before="""
+os.environ.update(CUDA_VISIBLE_DEVICES=os.environ["LOCAL_RANK"], LOCAL_RANK="0")
+if RANK == 1: late()
+""")

@@ -1,5 +1,6 @@
 """A thousand steps, the first collective among them, are enqueued behind five seconds of the device's work; nobody synchronises."""
 CUDA = True
+QUICK = True
 
 
 def command(bench):

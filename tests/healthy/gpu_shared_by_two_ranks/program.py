@@ -3,4 +3,7 @@ CUDA = True
 
 
 def command(bench):
-    return bench.on_gpus("", before="os.environ.update(NCCL_HOSTID=f'host{RANK}', CUDA_VISIBLE_DEVICES='0', LOCAL_RANK='0', CUDA_MPS_PIPE_DIRECTORY=HERE)\nif RANK == 1: late()\n")
+    return bench.on_gpus("", before="""
+os.environ.update(NCCL_HOSTID=f"host{RANK}", CUDA_VISIBLE_DEVICES="0", LOCAL_RANK="0", CUDA_MPS_PIPE_DIRECTORY=HERE)
+if RANK == 1: late()
+""")
