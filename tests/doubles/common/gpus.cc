@@ -2,8 +2,20 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 namespace safelaunch::testing {
+namespace {
+
+/// The file that says that a GPU is lost; empty where there is no folder for it.
+std::filesystem::path mark_of_loss(int index) {
+  const char* folder = std::getenv("SAFELAUNCH_DOUBLE_LOST");
+  if (!folder) return {};
+  return std::filesystem::path(folder) / ("gpu-" + std::to_string(index));
+}
+
+}  // namespace
 
 int gpu_count() {
   const char* text = std::getenv("SAFELAUNCH_DOUBLE_GPUS");
@@ -36,6 +48,15 @@ std::string gpu_bus_id(int index) {
   char text[16];
   std::snprintf(text, sizeof text, "0000:%02x:00.0", gpu_bus(index));
   return text;
+}
+
+void lose_gpu(int index) {
+  if (const auto mark = mark_of_loss(index); !mark.empty()) std::ofstream{mark};
+}
+
+bool gpu_is_lost(int index) {
+  const auto mark = mark_of_loss(index);
+  return !mark.empty() && std::filesystem::exists(mark);
 }
 
 }  // namespace safelaunch::testing

@@ -22,4 +22,9 @@ inline constexpr std::uint64_t kGpuMemory = std::uint64_t{80} << 30;
 [[nodiscard]] unsigned gpu_bus(int index);
 [[nodiscard]] std::string gpu_bus_id(int index);  ///< as CUDA writes it: 0000:10:00.0
 
+/// A GPU that has fallen off the bus, for all processes that share the folder that
+/// SAFELAUNCH_DOUBLE_LOST names. Without the folder only the process that lost it knows.
+void lose_gpu(int index);
+[[nodiscard]] bool gpu_is_lost(int index);
+
 }  // namespace safelaunch::testing

@@ -29,6 +29,15 @@ std::optional<std::string> knob_value(const char* variable, std::string_view wor
   return std::nullopt;
 }
 
+std::optional<long> knob_number(const char* variable, std::string_view word) {
+  const auto value = knob_value(variable, word);
+  if (!value) return std::nullopt;
+  const auto at = value->find('@');
+  const char* rank = std::getenv("RANK");
+  if (at != std::string::npos && (!rank || value->substr(at + 1) != rank)) return std::nullopt;
+  return std::atol(value->c_str());
+}
+
 void hang_or_crash(const char* variable) {
   while (knob_has(variable, "hang")) ::pause();
   if (knob_has(variable, "crash")) std::raise(SIGSEGV);

@@ -17,6 +17,10 @@ namespace safelaunch::testing {
 /// The text behind `word:`, of the first such word.
 [[nodiscard]] std::optional<std::string> knob_value(const char* variable, std::string_view word);
 
+/// A knob `word:N` or `word:N@RANK`, which acts from the N-th time on and, where a rank is named,
+/// only in the process whose RANK it is. None if it is not set or not for this process.
+[[nodiscard]] std::optional<long> knob_number(const char* variable, std::string_view word);
+
 /// The knobs `hang` and `crash`, which a driver in trouble does at its first call.
 void hang_or_crash(const char* variable);
 

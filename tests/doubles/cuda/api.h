@@ -9,6 +9,10 @@
 
 using CUfunction = struct CUfunc_st*;
 using CUmemGenericAllocationHandle = unsigned long long;
+using CUgraph = struct CUgraph_st*;
+using CUgraphNode = struct CUgraphNode_st*;
+using CUgraphExec = struct CUgraphExec_st*;
+using CUgraphEdgeData = struct CUgraphEdgeData_st;
 using CUhostFn = void (*)(void* data);
 using cuuint64_t = std::uint64_t;
 
@@ -69,16 +73,30 @@ inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED =
 inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH = CUdevice_attribute{120};
 
 /// Further results.
+inline constexpr CUresult CUDA_ERROR_DEVICE_UNAVAILABLE = CUresult{46};
+inline constexpr CUresult CUDA_ERROR_ECC_UNCORRECTABLE = CUresult{214};
+inline constexpr CUresult CUDA_ERROR_UNKNOWN = CUresult{999};
 inline constexpr CUresult CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED = CUresult{712};
 inline constexpr CUresult CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED = CUresult{713};
+inline constexpr CUresult CUDA_ERROR_ILLEGAL_STATE = CUresult{401};
+inline constexpr CUresult CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = CUresult{900};
+inline constexpr CUresult CUDA_ERROR_STREAM_CAPTURE_INVALIDATED = CUresult{901};
+inline constexpr CUresult CUDA_ERROR_STREAM_CAPTURE_UNMATCHED = CUresult{903};
 
 /// Values of a CUstream that are no stream.
 #define CU_STREAM_LEGACY reinterpret_cast<CUstream>(0x1)
 #define CU_STREAM_PER_THREAD reinterpret_cast<CUstream>(0x2)
 
-enum CUstreamCaptureStatus_enum : unsigned { CU_STREAM_CAPTURE_STATUS_NONE = 0 };
+enum CUstreamCaptureStatus_enum : unsigned {
+  CU_STREAM_CAPTURE_STATUS_NONE = 0,
+  CU_STREAM_CAPTURE_STATUS_ACTIVE = 1,
+  CU_STREAM_CAPTURE_STATUS_INVALIDATED = 2,
+};
 using CUstreamCaptureStatus = CUstreamCaptureStatus_enum;
-enum CUstreamCaptureMode_enum : unsigned { CU_STREAM_CAPTURE_MODE_GLOBAL = 0 };
+enum CUstreamCaptureMode_enum : unsigned {
+  CU_STREAM_CAPTURE_MODE_GLOBAL = 0,
+  CU_STREAM_CAPTURE_MODE_RELAXED = 2,
+};
 using CUstreamCaptureMode = CUstreamCaptureMode_enum;
 
 enum CUdriverProcAddressQueryResult_enum : unsigned {
@@ -200,6 +218,20 @@ CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priori
 CUresult cuStreamDestroy_v2(CUstream stream);
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags);
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status);
+CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode);
+CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph);
+CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id,
+                                   CUgraph* graph, const CUgraphNode** dependencies,
+                                   const CUgraphEdgeData** edges, std::size_t* count);
+CUresult cuStreamUpdateCaptureDependencies_v2(CUstream stream, CUgraphNode* dependencies,
+                                              const CUgraphEdgeData* edges, std::size_t count,
+                                              unsigned flags);
+CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode* nodes, std::size_t* count);
+CUresult cuGraphInstantiateWithFlags(CUgraphExec* executable, CUgraph graph,
+                                     unsigned long long flags);
+CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream);
+CUresult cuGraphExecDestroy(CUgraphExec executable);
+CUresult cuGraphDestroy(CUgraph graph);
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode);
 CUresult cuEventQuery(CUevent event);
 CUresult cuEventSynchronize(CUevent event);

@@ -5,6 +5,8 @@
 #include <sstream>
 
 #include "common/gpus.h"
+#include "cuda/broken.h"
+#include "cuda/capture.h"
 #include "cuda/init.h"
 
 namespace safelaunch::testing {
@@ -70,6 +72,8 @@ using namespace safelaunch::testing;
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   if (const CUresult result = initialised(); result != CUDA_SUCCESS) return result;
   if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
+  if (gpu_is_lost(visible_gpus()[static_cast<std::size_t>(device)]))
+    return CUDA_ERROR_DEVICE_UNAVAILABLE;
   *context = primary(device);
   ++(*context)->retained;
   return CUDA_SUCCESS;
@@ -123,6 +127,7 @@ CUresult cuCtxGetDevice(CUdevice* device) {
 
 CUresult cuCtxSynchronize() {
   if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = safe_for_captures(); result != CUDA_SUCCESS) return result;
   wait_for_streams(*current_context(), Which::all);
-  return CUDA_SUCCESS;
+  return broken();
 }

@@ -9,6 +9,7 @@
 
 #include "common/gpus.h"
 #include "common/knobs.h"
+#include "cuda/broken.h"
 #include "cuda/context.h"
 
 namespace safelaunch::testing {
@@ -19,6 +20,7 @@ std::atomic<bool> init_called = false;
 }  // namespace
 
 CUresult initialised() {
+  if (broken() != CUDA_SUCCESS) return broken();
   return init_called ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }
 

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "common/gpus.h"
+#include "cuda/broken.h"
+#include "cuda/capture.h"
 #include "cuda/context.h"
 #include "cuda/memory.h"
 
@@ -47,23 +49,22 @@ std::size_t used_on(int device) {
 
 CUresult copy_now(void* to, const void* from, std::size_t size) {
   if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = safe_for_captures(); result != CUDA_SUCCESS) return result;
   wait_for_streams(*current_context(), Which::in_step);
   std::memcpy(to, from, size);
-  return CUDA_SUCCESS;
+  return broken();
 }
 
 CUresult copy_later(void* to, const void* from, std::size_t size, CUstream stream) {
   if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
-  stream_or_default(stream)->queue->add([=] { std::memcpy(to, from, size); });
-  return CUDA_SUCCESS;
+  return put(stream, {[=] { std::memcpy(to, from, size); }, Manner::quick});
 }
 
 template <class Value>
 CUresult fill(CUdeviceptr address, Value value, std::size_t count, CUstream stream) {
   if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
-  stream_or_default(stream)->queue->add(
-      [=] { std::fill_n(static_cast<Value*>(host(address)), count, value); });
-  return CUDA_SUCCESS;
+  return put(stream, {[=] { std::fill_n(static_cast<Value*>(host(address)), count, value); },
+                      Manner::quick});
 }
 
 }  // namespace
@@ -84,6 +85,7 @@ std::optional<Range> pinned_at(CUdeviceptr address) {
 
 CUresult cuMemAlloc_v2(CUdeviceptr* address, std::size_t size) {
   if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = safe_for_captures(); result != CUDA_SUCCESS) return result;
   if (size == 0) return CUDA_ERROR_INVALID_VALUE;
   const std::lock_guard lock(mutex);
   const int device = current_context()->device;
@@ -100,6 +102,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr* address, std::size_t size) {
 CUresult cuMemFree_v2(CUdeviceptr address) {
   if (address == 0) return CUDA_SUCCESS;
   if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = safe_for_captures(); result != CUDA_SUCCESS) return result;
   wait_for_streams(*current_context(), Which::all);
   const std::lock_guard lock(mutex);
   const auto block = blocks.find(address);
@@ -152,10 +155,10 @@ CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, std::size_t size) {
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, std::size_t size, CUstream stream) {
   if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
   const char* bytes = static_cast<const char*>(from);
-  stream_or_default(stream)->queue->add([to, copy = std::vector<char>(bytes, bytes + size)] {
-    std::memcpy(host(to), copy.data(), copy.size());
-  });
-  return CUDA_SUCCESS;
+  return put(stream, {[to, copy = std::vector<char>(bytes, bytes + size)] {
+                        std::memcpy(host(to), copy.data(), copy.size());
+                      },
+                      Manner::quick});
 }
 CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, std::size_t size, CUstream stream) {
   return copy_later(to, host(from), size, stream);

@@ -8,9 +8,31 @@
 namespace safelaunch::testing {
 
 void WorkQueue::add(std::function<void()> work) {
+  std::unique_lock lock(mutex_);
+  if (worker_ != Worker::none) {
+    work_.push_back(std::move(work));
+    return;
+  }
+  worker_ = Worker::caller;
+  lock.unlock();
+  work();
+  lock.lock();
+  // Another thread may have added something meanwhile.
+  if (!work_.empty()) return hand_over();
+  worker_ = Worker::none;
+  is_idle_.notify_all();
+}
+
+void WorkQueue::add_waiting(std::function<void()> work) {
   const std::lock_guard lock(mutex_);
   work_.push_back(std::move(work));
-  changed_.notify_all();
+  if (worker_ == Worker::none) hand_over();
+}
+
+/// The rest is the thread's. The caller holds the mutex.
+void WorkQueue::hand_over() {
+  worker_ = Worker::thread;
+  has_work_.notify_one();
   if (std::exchange(started_, true)) return;
   std::thread([self = shared_from_this()] { self->run(); }).detach();
 }
@@ -18,24 +40,27 @@ void WorkQueue::add(std::function<void()> work) {
 void WorkQueue::run() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return !work_.empty(); });
-    const std::function<void()>& work = work_.front();
-    lock.unlock();
-    work();
-    lock.lock();
-    work_.pop_front();
-    changed_.notify_all();
+    has_work_.wait(lock, [this] { return worker_ == Worker::thread; });
+    while (!work_.empty()) {
+      const std::function<void()> work = std::move(work_.front());
+      work_.pop_front();
+      lock.unlock();
+      work();
+      lock.lock();
+    }
+    worker_ = Worker::none;
+    is_idle_.notify_all();
   }
 }
 
 bool WorkQueue::idle() {
   const std::lock_guard lock(mutex_);
-  return work_.empty();
+  return worker_ == Worker::none;
 }
 
 void WorkQueue::wait_until_idle() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return work_.empty(); });
+  is_idle_.wait(lock, [this] { return worker_ == Worker::none; });
 }
 
 }  // namespace safelaunch::testing

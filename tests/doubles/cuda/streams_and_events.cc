@@ -7,8 +7,9 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <utility>
 
+#include "cuda/broken.h"
+#include "cuda/capture.h"
 #include "cuda/context.h"
 
 using namespace safelaunch::testing;
@@ -28,6 +29,10 @@ struct Mark {
     when = std::chrono::steady_clock::now();
     changed.notify_all();
   }
+  [[nodiscard]] bool is_reached() {
+    const std::lock_guard lock(mutex);
+    return reached;
+  }
   void wait() {
     std::unique_lock lock(mutex);
     changed.wait(lock, [this] { return reached; });
@@ -37,7 +42,8 @@ struct Mark {
 }  // namespace
 
 struct CUevent_st {
-  std::shared_ptr<Mark> mark;  ///< null until recorded
+  std::shared_ptr<Mark> mark;        ///< null until recorded
+  std::weak_ptr<Capture> capture{};  ///< in which it was recorded last
 };
 
 CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
@@ -52,13 +58,15 @@ CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int) {
 
 CUresult cuStreamQuery(CUstream stream) {
   if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = safe_for_captures(); result != CUDA_SUCCESS) return result;
   return stream_or_default(stream)->queue->idle() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 CUresult cuStreamSynchronize(CUstream stream) {
   if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = safe_for_captures(); result != CUDA_SUCCESS) return result;
   stream_or_default(stream)->queue->wait_until_idle();
-  return CUDA_SUCCESS;
+  return broken();
 }
 
 CUresult cuStreamDestroy_v2(CUstream stream) {
@@ -68,26 +76,17 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
 
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
-  if (event->mark) stream_or_default(stream)->queue->add([mark = event->mark] { mark->wait(); });
-  return CUDA_SUCCESS;
-}
-
-CUresult cuStreamIsCapturing(CUstream, CUstreamCaptureStatus* status) {
-  *status = CU_STREAM_CAPTURE_STATUS_NONE;
-  return ready();
-}
-
-// Nothing is ever captured here, so every mode will do.
-CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
-  thread_local CUstreamCaptureMode present = CU_STREAM_CAPTURE_MODE_GLOBAL;
-  std::swap(present, *mode);
-  return CUDA_SUCCESS;
+  if (const auto capture = event->capture.lock()) {
+    join_capture(*stream_or_default(stream), capture);
+    return CUDA_SUCCESS;
+  }
+  if (!event->mark || event->mark->is_reached()) return CUDA_SUCCESS;
+  return put(stream, {[mark = event->mark] { mark->wait(); }, Manner::waiting});
 }
 
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data) {
   if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
-  stream_or_default(stream)->queue->add([=] { function(data); });
-  return CUDA_SUCCESS;
+  return put(stream, {[=] { function(data); }, Manner::waiting});
 }
 
 CUresult cuEventCreate(CUevent* event, unsigned) {
@@ -98,20 +97,23 @@ CUresult cuEventCreate(CUevent* event, unsigned) {
 
 CUresult cuEventRecord(CUevent event, CUstream stream) {
   if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
+  const auto capture = capture_of(*stream_or_default(stream));
+  event->capture = capture;
   event->mark = std::make_shared<Mark>();
-  stream_or_default(stream)->queue->add([mark = event->mark] { mark->reach(); });
-  return CUDA_SUCCESS;
+  if (capture) return CUDA_SUCCESS;  // the order of the calls is kept without it
+  return put(stream, {[mark = event->mark] { mark->reach(); }, Manner::quick});
 }
 
 CUresult cuEventQuery(CUevent event) {
-  if (!event->mark) return CUDA_SUCCESS;
-  const std::lock_guard lock(event->mark->mutex);
-  return event->mark->reached ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+  if (const CUresult result = safe_for_captures(); result != CUDA_SUCCESS) return result;
+  if (broken() != CUDA_SUCCESS) return broken();
+  return !event->mark || event->mark->is_reached() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 CUresult cuEventSynchronize(CUevent event) {
+  if (const CUresult result = safe_for_captures(); result != CUDA_SUCCESS) return result;
   if (event->mark) event->mark->wait();
-  return CUDA_SUCCESS;
+  return broken();
 }
 
 CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CUevent end) {

@@ -3,6 +3,12 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
+#include <functional>
+
+/// The driver's double: work of a kernel that the runtime's double does truly, in the stream's
+/// turn.
+extern "C" CUresult cuDoubleRun(CUstream stream, std::function<void()> work);
+
 namespace safelaunch::testing {
 
 /// The runtime's result for the driver's; the numbers are the same. cudaGetLastError of this thread

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "common/knobs.h"
 #include "nccl/log.h"
 #include "nccl/places.h"
 #include "nccl/settings.h"
@@ -11,15 +12,27 @@
 namespace safelaunch::testing {
 namespace {
 
-/// An operation that waits on a stream for its turn.
+/// An operation that waits on a stream for its turn. One that was captured may have any number of
+/// turns, and stays as long as the process.
 struct Launched {
   std::shared_ptr<Communicator> communicator;
   std::function<void()> work;
+  bool is_captured;
 };
 
 void do_launched(void* data) {
-  const std::unique_ptr<Launched> launched(static_cast<Launched*>(data));
+  auto* launched = static_cast<Launched*>(data);
   launched->work();
+  if (!launched->is_captured) delete launched;
+}
+
+/// How many kernels this process has launched, over all communicators.
+std::atomic<long> launches = 0;
+
+bool is_capturing(CUstream stream) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  driver().is_capturing(stream, &status);
+  return status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
 bool all_are_pairs(const std::vector<Operation>& operations) {
@@ -39,30 +52,68 @@ ncclResult_t Communicator::connect() {
   return barrier(mesh_, self_, stop_);
 }
 
+void Communicator::begin_turn() {
+  const std::lock_guard lock(mutex_);
+  ++on_streams_;
+}
+
+ncclResult_t Communicator::not_launched(CUresult result) const {
+  const char* text = nullptr;
+  driver().error_text(result, &text);
+  log_warn(self_.device, "enqueue.cc:1666",
+           "Cuda failure " + std::to_string(result) + " '" + (text ? text : "") + "'");
+  return ncclUnhandledCudaError;
+}
+
 ncclResult_t Communicator::launch(std::vector<Operation> operations, CUstream stream) {
   if (!std::exchange(called_, true)) log_moment(Moment::first_call, facts_, self_.device);
   if (profiler_) profiler_->called(operations.front(), stream);
   if (const ncclResult_t result = connect(); result != ncclSuccess) return result;
   if (ras_)
     for (const Operation& one : operations) ras_->launched(one);
+  const bool captured = is_capturing(stream);
   const auto put = [&] {
-    {
-      const std::lock_guard lock(mutex_);
-      ++on_streams_;
-    }
-    auto* launched = new Launched{shared_from_this(), [this, operations] { run(operations); }};
-    return driver().launch(stream, &do_launched, launched) == CUDA_SUCCESS ? ncclSuccess
-                                                                           : ncclUnhandledCudaError;
+    if (!captured) begin_turn();
+    auto* launched = new Launched{shared_from_this(),
+                                  [this, operations, captured, number = ++launches] {
+                                    if (captured) begin_turn();
+                                    run(operations, captured ? ++launches : number);
+                                  },
+                                  captured};
+    const CUresult result = driver().launch(stream, &do_launched, launched);
+    return result == CUDA_SUCCESS ? ncclSuccess : not_launched(result);
   };
   return profiler_ ? profiler_->around(operations.front(), stream, put) : put();
 }
 
+/// The faults that keep a kernel from ending.
+bool Communicator::hangs(long number) const {
+  if (fault("p2p-hang") && path_ != Path::p2p) return false;
+  const bool later = knob_value("SAFELAUNCH_DOUBLE_FAULT", "hang-in").has_value();
+  return later ? fault_from("hang-in", number) : fault("no-kernel") || fault("p2p-hang");
+}
+
+/// The faults that end a kernel: the device fails under it, or NCCL finds that something is wrong.
+bool Communicator::fails(long number) {
+  if (fault_from("device-lost", number)) driver().fail(CUDA_ERROR_UNKNOWN);
+  if (fault_from("ecc", number)) driver().fail(CUDA_ERROR_ECC_UNCORRECTABLE);
+  if (!fault_from("async-error", number))
+    return fault_from("device-lost", number) || fault_from("ecc", number);
+  log_warn(self_.device, places().closed, "socketProgress: Connection closed by remote peer",
+           Voice::progress);
+  state_ = ncclRemoteError;
+  stop_.wait();
+  return true;
+}
+
 /// The kernel.
-void Communicator::run(const std::vector<Operation>& operations) {
-  const bool stuck = fault("no-kernel") || (fault("p2p-hang") && path_ == Path::p2p);
+void Communicator::run(const std::vector<Operation>& operations, long number) {
+  if (context_) driver().set_current(context_);
   Ended ended = Ended::done;
-  if (stuck)
+  if (hangs(number))
     stop_.wait();
+  else if (fails(number))
+    ended = Ended::stopped;
   else if (all_are_pairs(operations))
     ended = perform_together(operations, mesh_, self_, stop_);
   else

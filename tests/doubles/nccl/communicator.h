@@ -83,11 +83,15 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
 
   [[nodiscard]] ncclResult_t connect();
   [[nodiscard]] ncclResult_t fail(const char* place, const std::string& text, ncclResult_t result);
+  [[nodiscard]] ncclResult_t not_launched(CUresult result) const;
   void open_profiler();
   void describe_self();
   void describe_paths();
   void describe_channels();
-  void run(const std::vector<Operation>& operations);
+  void begin_turn();
+  void run(const std::vector<Operation>& operations, long number);
+  [[nodiscard]] bool hangs(long number) const;
+  [[nodiscard]] bool fails(long number);
 
   const void* const handle_;
   const Origin origin_;

@@ -23,6 +23,9 @@ Driver open_driver() {
   find(library, "cuDevicePrimaryCtxRetain", driver.retain);
   find(library, "cuMemAlloc_v2", driver.allocate);
   find(library, "cuMemFree_v2", driver.free);
+  find(library, "cuGetErrorString", driver.error_text);
+  find(library, "cuDoubleBreak", driver.fail);
+  find(library, "cuStreamIsCapturing", driver.is_capturing);
   find(library, "cuLaunchHostFunc", driver.launch);
   return driver;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cuda/api.h"
+#include "cuda/broken.h"
 
 namespace safelaunch::testing {
 
@@ -16,6 +17,9 @@ struct Driver {
   decltype(&cuDevicePrimaryCtxRetain) retain = nullptr;
   decltype(&cuMemAlloc_v2) allocate = nullptr;
   decltype(&cuMemFree_v2) free = nullptr;
+  decltype(&cuGetErrorString) error_text = nullptr;
+  decltype(&cuDoubleBreak) fail = nullptr;
+  decltype(&cuStreamIsCapturing) is_capturing = nullptr;
   decltype(&cuLaunchHostFunc) launch = nullptr;
 
   [[nodiscard]] bool found() const { return launch != nullptr; }

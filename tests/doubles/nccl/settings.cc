@@ -21,6 +21,11 @@ bool fault(std::string_view word) {
   return knob_has("SAFELAUNCH_DOUBLE_FAULT", word);
 }
 
+bool fault_from(std::string_view word, long collective) {
+  const auto first = knob_number("SAFELAUNCH_DOUBLE_FAULT", word);
+  return first && collective >= *first;
+}
+
 bool uses_cumem() {
   return played() >= NcclVersion{2, 22} && number_setting("NCCL_CUMEM_ENABLE", 1) != 0;
 }

@@ -15,6 +15,9 @@ namespace safelaunch::testing {
 /// SAFELAUNCH_DOUBLE_FAULT: the fault of this NCCL.
 [[nodiscard]] bool fault(std::string_view word);
 
+/// Is this the N-th collective of a fault `word:N`, or a later one? See knob_number.
+[[nodiscard]] bool fault_from(std::string_view word, long collective);
+
 /// Does this release use cuMem, as it does on modern drivers?
 [[nodiscard]] bool uses_cumem();
 

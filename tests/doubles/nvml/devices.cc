@@ -53,7 +53,8 @@ bool is_ill(nvmlDevice_t device, std::string_view word) {
 
 nvmlReturn_t answers(nvmlDevice_t device) {
   if (const nvmlReturn_t result = nvml_initialised(); result != NVML_SUCCESS) return result;
-  return is_ill(device, "lost") ? NVML_ERROR_GPU_IS_LOST : NVML_SUCCESS;
+  const bool is_lost = is_ill(device, "lost") || gpu_is_lost(device->gpu);
+  return is_lost ? NVML_ERROR_GPU_IS_LOST : NVML_SUCCESS;
 }
 
 }  // namespace safelaunch::testing
