@@ -127,6 +127,7 @@ class Translation {
     if (name == "store.exit") return reached(Stage::rendezvous);
     if (name == "group") return reached(Stage::group);
     if (name == "coll.enter") return entered(Stage::collective, text(packet_, "op"));
+    if (name == "coll.queued") return queued();
     if (name == "coll.done") return reached(Stage::collective);
     if (name == "comm") return start();
     if (name == "coll.issued") return issued();
@@ -172,6 +173,12 @@ class Translation {
   void issued() {
     reached(Stage::communicator);
     if (is_true(packet_, "followed")) entered(Stage::collective, text(packet_, "op"));
+  }
+
+  // The call is on its way, and stands behind other work of the rank's own device.
+  void queued() {
+    message_.events.emplace_back(
+        StageLeft{*message_.rank, speaker_.process, Stage::collective, /*device_works=*/true});
   }
 
   void entered(Stage stage, std::string detail) {

@@ -79,8 +79,10 @@ void RankState::join_anew() {
   awaits.clear();
 }
 
-void RankState::leave(Stage stage) {
-  if (!reached(stage)) entered_[index(stage)].reset();
+void RankState::leave(Stage stage, bool device_works) {
+  if (reached(stage)) return;
+  entered_[index(stage)].reset();
+  device_works_ = device_works;
 }
 
 void RankState::enter(Stage stage, TimePoint now) {
@@ -88,6 +90,7 @@ void RankState::enter(Stage stage, TimePoint now) {
   if (stage == Stage::collective) reach(Stage::group, now);
   if (!entered_[index(stage)]) entered_[index(stage)] = now;
   tried_[index(stage)] = true;
+  device_works_ = false;
 }
 
 void RankState::reach(Stage stage, TimePoint now) {
@@ -171,11 +174,14 @@ Stage RankState::furthest() const {
 
 Activity RankState::activity(TimePoint now) const {
   if (ended()) return Activity::dead;
-  return now - sampled_at_ > kSampleIsFresh ? Activity::unseen : activity_;
+  if (now - sampled_at_ > kSampleIsFresh) return Activity::unseen;
+  const bool stands_still = activity_ == Activity::quiet || activity_ == Activity::idling;
+  return device_works_ && stands_still ? Activity::working : activity_;
 }
 
 std::string RankState::doing(TimePoint now) const {
   if (ended()) return status_ ? describe(*status_) : "exit status unknown";
+  if (device_works_) return "its device works on what came before the collective";
   const std::string doing = now - sampled_at_ > kSampleIsFresh ? std::string() : doing_;
   if (known()) return doing;
   return doing.empty() ? "never seen" : "never seen; another process: " + doing;

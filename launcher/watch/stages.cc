@@ -246,7 +246,7 @@ void Stages::apply(const StageEntered& event, TimePoint now) {
 void Stages::apply(const StageLeft& event, TimePoint now) {
   RankState* state = held_by(event.rank, event.process);
   if (state == nullptr) return;
-  state->leave(event.stage);
+  state->leave(event.stage, event.device_works);
   progress_ = now;
 }
 

@@ -18,6 +18,7 @@ BUILD = pathlib.Path(SAFELAUNCH).parents[2]
 PYTHON = os.environ.get("SAFELAUNCH_TEST_CUDA_PYTHON", str(harness.ROOT / "build/venv-cuda/bin/python"))
 DOUBLES = os.environ.get("SAFELAUNCH_DOUBLES", str(BUILD / "tests/doubles/lib"))
 JOBS = pathlib.Path(__file__).resolve().parent / "jobs"
+OF_THE_DRIVER = ("libcuda.so.1", "libnvidia-ml.so.1")  # all others come with torch
 # Ranks that import torch are at work, so no clock runs meanwhile.
 DEADLINES = ["--init-timeout", "4s", "--collective-timeout", "4s", "--quiet-timeout", "3s"]
 AT_ONCE = 3  # jobs: while one waits for its deadline the others import torch
@@ -35,9 +36,9 @@ def spawned(*words, ranks=2):
 def over_doubles(fault="", gpus=2, nccl="2.30.7"):
     """The variables that put the doubles in the place of NVIDIA's libraries. Where those are installed too, torch's libraries
     find them first, by their RPATH, unless ours are preloaded."""
-    site = pathlib.Path(PYTHON).parents[1]
-    ours = " ".join(f"{DOUBLES}/{name}" for name in ("libcudart.so.13", "libnccl.so.2", "libcublas.so.13", "libcublasLt.so.13", "libcudnn.so.9"))
-    preload = {"LD_PRELOAD": ours} if any(site.glob("lib/*/site-packages/nvidia")) else {}
+    brought = [str(path) for path in sorted(pathlib.Path(DOUBLES).glob("*.so.*")) if path.name not in OF_THE_DRIVER]
+    are_installed = any(pathlib.Path(PYTHON).parents[1].glob("lib/*/site-packages/nvidia"))
+    preload = {"LD_PRELOAD": " ".join(brought)} if are_installed else {}
     return {"LD_LIBRARY_PATH": DOUBLES, **preload,
             "SAFELAUNCH_DOUBLE_GPUS": str(gpus), "SAFELAUNCH_DOUBLE_NCCL": nccl, "SAFELAUNCH_DOUBLE_FAULT": fault}
 

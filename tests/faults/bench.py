@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The fault bench: real faults (tests/faults) and healthy programs (tests/healthy) under safelaunch, and what it made of each.
 
-    bench.py [NAME...] [--only faults|healthy|quick] [--jobs N] [--json FILE] [--bare] [--give-up-after SECONDS]
+    bench.py [NAME...] [--only faults|healthy|quick] [--cuda] [--jobs N] [--json FILE] [--bare] [--give-up-after SECONDS]
 
 Of a fault:
     named    the cause that safelaunch named, and whether it is the right one; how sure it says to be
@@ -12,6 +12,7 @@ Of a healthy program, which is run bare first:
 Of both:
     harm     bystanders that were killed, files that were deleted, processes that were left behind: must be none
 
+--cuda runs the healthy programs on torch's CUDA build: NCCL on GPUs, which are doubles (tests/doubles/README.md).
 --bare runs the same without safelaunch, for comparison. A job that has not ended after two minutes is given up: on a machine
 that is busy with much else, --give-up-after gives it longer. Each fault, and each program, is a folder: see workbench.py.
 """
@@ -28,7 +29,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import faults  # noqa: E402
 import healthy  # noqa: E402
+import over_doubles  # noqa: E402
 import running  # noqa: E402
+import workbench  # noqa: E402
 
 CORPORA = {"fault.py": (HERE, faults), "program.py": (HERE.parent / "healthy", healthy)}
 
@@ -48,8 +51,18 @@ def load(path):
     return module
 
 
+def out_of_place(module):
+    """Why this is no program for the machine that the ranks have."""
+    wants = getattr(module, "CUDA", None)
+    if isinstance(wants, str):
+        return wants if workbench.CUDA else None
+    return "only GPUs have this: --cuda" if wants and not workbench.CUDA else None
+
+
 def run_one(path, bare):
     module = load(path)
+    if why := out_of_place(module):
+        return {"skipped": why}
     missing = [name for name in getattr(module, "NEEDS", ()) if importlib.util.find_spec(name) is None]
     if missing:
         return {"skipped": f"this Python has no {', '.join(missing)}"}
@@ -58,7 +71,9 @@ def run_one(path, bare):
 
 def run_apart(path, bare):
     """In a process of its own: a fault may enter namespaces, and change limits."""
-    words = [sys.executable, __file__, "--one", str(path), f"--give-up-after={running.GIVEN_UP_AFTER}", *(["--bare"] if bare else [])]
+    python = over_doubles.PYTHON if workbench.CUDA else sys.executable
+    words = [python, __file__, "--one", str(path), f"--give-up-after={running.GIVEN_UP_AFTER}",
+             *(["--bare"] if bare else []), *(["--cuda"] if workbench.CUDA else [])]
     done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     try:
         return {"name": path.parent.name, **json.loads(done.stdout.splitlines()[-1])}
@@ -81,14 +96,18 @@ def summaries(results, paths, bare):
                    + (f"; {len(broken)} BROKEN ({', '.join(broken)})" if broken else ""))
 
 
+def is_quick(module):
+    return getattr(module, "QUICK", False) and not out_of_place(module)
+
+
 def chosen(arguments):
-    paths = all_paths()
+    paths = {name: path for name, path in all_paths().items() if not workbench.CUDA or corpus_of(path) is healthy}
     unknown = set(arguments.names) - set(paths)
     if unknown:
         sys.exit(f"there is no {', '.join(sorted(unknown))}")
     wanted = arguments.names or [name for name, path in paths.items() if {
         None: True, "faults": corpus_of(path) is faults, "healthy": corpus_of(path) is healthy,
-        "quick": corpus_of(path) is healthy and getattr(load(path), "QUICK", False)}[arguments.only]]
+        "quick": corpus_of(path) is healthy and is_quick(load(path))}[arguments.only]]
     return {name: paths[name] for name in wanted}
 
 
@@ -96,6 +115,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--only", choices=["faults", "healthy", "quick"])
+    parser.add_argument("--cuda", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--bare", action="store_true")
@@ -103,8 +123,12 @@ def main():
     parser.add_argument("--one", type=pathlib.Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     running.GIVEN_UP_AFTER = arguments.give_up_after
+    workbench.CUDA = arguments.cuda
     if arguments.one:
         return print(json.dumps(run_one(arguments.one, arguments.bare)))
+    if arguments.cuda and (why := over_doubles.why_not()):
+        print("skipped:", why)
+        sys.exit(over_doubles.SKIPPED)
     paths = chosen(arguments)
     results = []
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:

@@ -17,6 +17,7 @@ take for a hang or a death. It has `command`, and may have `make`, `OPTIONS` (lo
     bare       optional: the command without safelaunch, where that is another one
     PERSON     optional: (words, seconds, answer): so long after the words on stdout a person types the answer at its terminal
     QUICK      optional: True where it is among the few that every run of the tests passes
+    CUDA       optional: True where only a machine with GPUs has it (bench.py --cuda); a sentence, where it says nothing about one
 """
 
 import contextlib
@@ -29,8 +30,9 @@ import tempfile
 import textwrap
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TESTS), str(TESTS / "integration")]
+sys.path[:0] = [str(TESTS), str(TESTS / "integration"), str(TESTS / "cuda")]
 import harness  # noqa: E402
+import over_doubles  # noqa: E402
 from free_port import free_port  # noqa: E402, F401
 
 DDP, BIN = harness.DDP, harness.BIN
@@ -42,11 +44,20 @@ MS_REC_PRIVATE = (1 << 14) | (1 << 18)
 # As torch starts a job: it is what most faults need, and nothing else.
 INIT = "import os, sys, time, torch, torch.distributed as dist\ndist.init_process_group('gloo')\nRANK = dist.get_rank()\n"
 
-# What healthy programs share. They have their rank, work for some time, say a line in one piece, leave a note for others, come late
-# (they work until another waits for them, and then for longer than the deadlines) ...
+CUDA = False  # --cuda: the ranks have GPUs, which are doubles, and talk by NCCL
+GPUS = 4
+
+# What healthy programs share. They have their rank, their backend and their device, work for some time, say a line in one piece, leave
+# a note for others, come late (they work until another waits for them, and then for longer than the deadlines) ...
 START = """
 import os, sys, time
 HERE, RANK, WORLD = os.getcwd(), int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+BACKEND = os.environ.get("BENCH_BACKEND", "gloo")
+def own_device():
+    if BACKEND == "gloo": return "cpu"
+    import torch
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    return "cuda"
 def work(seconds):
     end = time.monotonic() + seconds
     while time.monotonic() < end: sum(range(10000))
@@ -65,11 +76,31 @@ def late(seconds=10):
 MEET = """
 import torch, torch.distributed as dist
 note(f"waits{RANK}")
-dist.init_process_group("gloo")
-total = torch.ones(1)
+device = own_device()
+dist.init_process_group(BACKEND)
+total = torch.ones(1).to(device)
 dist.all_reduce(total)
 dist.barrier()
 say(f"rank {dist.get_rank()} of {dist.get_world_size()}: {int(total)}")
+dist.destroy_process_group()
+"""
+
+# Where all have GPUs, their programs begin and end so. The device can be busy for some time: a function of the host stands on its stream.
+ON_GPUS = """
+import ctypes, torch, torch.distributed as dist
+def busy(seconds):
+    stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+    usleep = ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p)
+    assert ctypes.CDLL("libcudart.so.13").cudaLaunchHostFunc(stream, usleep, ctypes.c_void_p(int(seconds * 1e6))) == 0
+def ones(): return torch.ones(1).to(device)
+device = own_device()
+note(f"waits{RANK}")
+"""
+WORLD = ON_GPUS + "dist.init_process_group(BACKEND)\n"
+LEAVE = """
+total = ones()
+dist.all_reduce(total)
+say(f"rank {RANK} of {WORLD}: {int(total)}")
 dist.destroy_process_group()
 """
 
@@ -127,6 +158,11 @@ class Bench:
     def train(self, text="", end=MEET, ranks=2, options=()):
         """The usual healthy program: torchrun runs the text, then all ranks meet."""
         return self.torchrun(self.program(text, end), ranks=ranks, options=[f"--master_port={free_port()}", *options])
+
+    def on_gpus(self, text, before="", begin=WORLD, end=LEAVE, ranks=2, options=()):
+        """torchrun runs the text in a world of NCCL; `before` is what the ranks do until they make it."""
+        return self.torchrun(self.script(START + before + begin + text + end), ranks=ranks,
+                             options=[f"--master_port={free_port()}", *options])
 
     def shell(self, text, name="run.sh"):
         return ["/bin/bash", self.script("set -e\n" + text, name)]
@@ -203,8 +239,9 @@ class Bench:
 def environment_of(folder, mark):
     keep = {name: value for name, value in os.environ.items()
             if not name.startswith(("SAFELAUNCH_", "PET_", "NCCL_", "MASTER_", "GLOO_"))}
-    return {**keep, "PATH": f"{harness.BIN}:{keep.get('PATH', '')}", "XDG_STATE_HOME": f"{folder}/state",
-            "OMP_NUM_THREADS": "1", "DS_ACCELERATOR": "cpu", "TORCH_EXTENSIONS_DIR": harness.extensions(), "SAFELAUNCH_TEST_MARK": mark}
+    device = {**over_doubles.over_doubles(gpus=GPUS), "BENCH_BACKEND": "nccl"} if CUDA else {"DS_ACCELERATOR": "cpu"}
+    return {**keep, "PATH": f"{harness.BIN}:{keep.get('PATH', '')}", "XDG_STATE_HOME": f"{folder}/state", "OMP_NUM_THREADS": "1",
+            "TORCH_EXTENSIONS_DIR": harness.extensions(), "SAFELAUNCH_TEST_MARK": mark, **device}
 
 
 @contextlib.contextmanager

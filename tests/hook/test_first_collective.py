@@ -218,6 +218,14 @@ class FirstCollective(harness.HookTest):
                 self.assertEqual(worker.first("coll.done")["op"], "allreduce_")
             self.assert_no_fault(collector)
 
+    def test_later_batches_are_torchs_own_methods_again(self):
+        self.assertEqual(self.first("""
+    dist.all_reduce(torch.ones(1))
+    dist.barrier()
+    try: dist.group.WORLD._start_coalescing(torch.device("cpu"))
+    except RuntimeError: pass  # gloo has no batches; a method that does not bind raises a TypeError
+"""), ["allreduce_"] * 2)
+
     def test_a_batch_is_over_when_all_of_its_calls_are(self):
         """gloo has no batches, so the two functions that begin and end one are played."""
         with Collector() as collector:

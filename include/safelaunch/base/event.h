@@ -71,11 +71,12 @@ struct StageEntered {
 };
 
 /// A rank waits no longer, and yet the stage is not completed: the rank has made one group of
-/// several.
+/// several; or its device has other things to do before the rank can meet anybody.
 struct StageLeft {
   Rank rank;
   ProcessId process;
   Stage stage = Stage::spawned;
+  bool device_works = false;
 };
 
 /// The hook of a live process has fallen silent: the program has closed its connection.

@@ -45,7 +45,8 @@ class RankState {
   /// one in a collective has its group. So an event lost on the way does no harm.
   void enter(Stage stage, TimePoint now);
   void reach(Stage stage, TimePoint now);
-  void leave(Stage stage);
+  /// Where its device works for it, the rank is at work until it enters the stage again.
+  void leave(Stage stage, bool device_works = false);
 
   /// An exception: the rank has left what it was waiting in. Its fate is not known yet: `try:
   /// init("nccl") except: init("gloo")` is healthy.
@@ -149,6 +150,7 @@ class RankState {
   Activity activity_ = Activity::unseen;
   std::string doing_;
   bool awaits_local_ = false;
+  bool device_works_ = false;
   TimePoint sampled_at_{};
   // Since when the rank is stopped, quiet, idling, in this order.
   std::array<std::optional<TimePoint>, 3> calm_since_{};

@@ -123,6 +123,7 @@ def _stop_watching():
 def _watch_batches(groups):
     """The calls of a batch are not enqueued one by one: all of them are, when the batch ends."""
     start, end = groups._start_coalescing, groups._end_coalescing
+    methods = {name: vars(groups)[name] for name in ("_start_coalescing", "_end_coalescing")}  # the functions alone do not bind
 
     def begun(args, kwargs):
         _batches.setdefault(native.get_ident())
@@ -147,7 +148,8 @@ def _watch_batches(groups):
         return args, kwargs, returned, failed
 
     def put_back():
-        groups._start_coalescing, groups._end_coalescing = start, end
+        for name, method in methods.items():
+            setattr(groups, name, method)
         _batches.clear()  # the end of a batch of another thread is not seen any more
 
     groups._start_coalescing, groups._end_coalescing = wrapper(start, begun), wrapper(end, ends)

@@ -8,15 +8,18 @@ Three know the end, in this order:
   stream, returns once it is enqueued, and gives no Work. An event that the same thread records right behind
   it, on the same stream, is reached when the collective is;
 * the call itself, where no device is involved (monitored_barrier).
+
+What the device has to do before it comes to the collective is no wait for others: an event before the call tells.
 """
 import sys
 import time
 
 from . import answers, captures, channel, ending, native
-from .patching import send_failure
+from .patching import quietly, send_failure
 
 _SHORTEST_WAIT = 0.0005  # seconds between two looks
 _LONGEST_WAIT = 0.1
+_LONG_QUEUE = 1  # second for which the device may do other things before anybody is told
 _LONGEST_END = 5  # seconds for which a poller that is stuck inside torch delays the exit; others end at once
 
 
@@ -26,6 +29,12 @@ class Collective:
     def __init__(self, name, arguments):
         self.name, self.began = name, time.monotonic()
         self._group, self._device = _group_among(arguments), _device_among(arguments)
+        self.is_begun = _always
+        quietly("queue", self._look_at_the_queue)
+
+    def _look_at_the_queue(self):
+        if self._device is not None and not captures.are_under_way():
+            self.is_begun = _event_behind(self._device) or _always
 
     def returned(self, result):
         """The call has returned. Call it in the thread of the call, before anything else is enqueued."""
@@ -144,16 +153,33 @@ class _Poll:
     def _poll(self):
         try:
             answers.name_thread()
-            (is_finished, collective, work), wait = self._what, _SHORTEST_WAIT
-            while not captures.ask(is_finished) and not self._stop.acquire(True, wait):
-                wait = min(wait * 1.5, _LONGEST_WAIT)
-            if captures.ask(is_finished):
+            is_finished, collective, work = self._what
+            if self._is_begun(collective) and self._until(is_finished):
                 collective._finished(work)
         except Exception as error:
             channel.fault("completion", error)
         finally:
             self._what = is_finished = collective = work = None  # the work, and with it the group, may go
             self._ended.release()
+
+    def _is_begun(self, collective):
+        if self._until(collective.is_begun, _LONG_QUEUE):
+            return True
+        channel.emit("coll.queued", op=collective.name)
+        if not self._until(collective.is_begun):
+            return False
+        channel.emit("coll.enter", op=collective.name)
+        return True
+
+    def _until(self, question, seconds=float("inf")):
+        """Whether the answer is yes, in that time and before the interpreter ends."""
+        wait, end = _SHORTEST_WAIT, time.monotonic() + seconds
+        while not captures.ask(question) and time.monotonic() < end:
+            if self._stop.acquire(True, wait):
+                self._stop.release()  # for whoever asks next
+                break
+            wait = min(wait * 1.5, _LONGEST_WAIT)
+        return captures.ask(question)
 
     def _end(self):
         self._stop.release()

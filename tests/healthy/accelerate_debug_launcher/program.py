@@ -1,6 +1,7 @@
 """A notebook's way: accelerate's debug_launcher forks the ranks from a parent that has loaded torch."""
 import sys
 
+CUDA = "it is accelerate on CPUs"
 NEEDS = ["accelerate"]
 
 

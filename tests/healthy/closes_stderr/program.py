@@ -1,4 +1,5 @@
 """A rank closes its stderr before it loads torch."""
+CUDA = "torch warns of a barrier that names no GPU, and fails as stderr is closed"
 
 
 def command(bench):

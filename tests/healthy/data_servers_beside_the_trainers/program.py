@@ -4,7 +4,7 @@ from workbench import MEET, free_port
 
 def command(bench):
     ports = [free_port() for _ in range(2)]
-    meet = MEET.replace('"gloo")', '"gloo", rank=RANK, world_size=2)').strip()
+    meet = MEET.replace('(BACKEND)', '(BACKEND, rank=RANK, world_size=2)').strip()
     return bench.train(f"""
 import socket
 if RANK >= 2:

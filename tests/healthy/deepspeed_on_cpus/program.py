@@ -3,6 +3,7 @@ import sys
 
 from workbench import free_port
 
+CUDA = "it is DeepSpeed on CPUs"
 NEEDS = ["deepspeed"]
 LINES = "^rank "
 

@@ -1,6 +1,8 @@
 """The ranks are started with a clean environment that keeps only what torch reads: no hook comes along."""
 from workbench import free_port
 
+CUDA = "it clears what puts the doubles in place"
+
 
 def command(bench):
     script = bench.program("if RANK == 1: late()\n")

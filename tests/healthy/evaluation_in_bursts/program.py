@@ -4,7 +4,8 @@
 def command(bench):
     return bench.train("""
 import torch, torch.distributed as dist
-dist.init_process_group("gloo")
+device = own_device()
+dist.init_process_group(BACKEND)
 if RANK == 0:
     for _ in range(14):
         time.sleep(0.7)

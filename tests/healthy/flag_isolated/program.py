@@ -1,6 +1,7 @@
 """Python is isolated (-I): it reads neither PYTHON variables nor the user's site."""
 import sys
 
+CUDA = "it has no torch"
 QUICK = True
 
 

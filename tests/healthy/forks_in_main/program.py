@@ -4,7 +4,8 @@
 def command(bench):
     return bench.train("""
 import torch, torch.distributed as dist
-dist.init_process_group("gloo")
+device = own_device()
+dist.init_process_group(BACKEND)
 dist.barrier()
 child = os.fork()
 if child == 0:

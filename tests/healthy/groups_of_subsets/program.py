@@ -4,12 +4,13 @@
 def command(bench):
     return bench.train("""
 import torch, torch.distributed as dist
-dist.init_process_group("gloo")
+device = own_device()
+dist.init_process_group(BACKEND)
 if RANK == 1: work(10)
 groups = [dist.new_group(ranks) for ranks in ([0, 1], [1, 2], [0, 1, 2])]
 for number, group in enumerate(groups):
     if dist.get_rank(group) >= 0:
-        total = torch.ones(1)
+        total = torch.ones(1).to(device)
         dist.all_reduce(total, group=group)
         say(f"rank {RANK}, group {number}: {int(total)}")
 dist.destroy_process_group()

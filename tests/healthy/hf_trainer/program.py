@@ -4,8 +4,9 @@ NEEDS = ["transformers", "accelerate"]
 JOB = """
 import torch
 from transformers import BertConfig, BertForSequenceClassification, PrinterCallback, Trainer, TrainingArguments
-arguments = TrainingArguments("out", max_steps=3, per_device_train_batch_size=2, use_cpu=True, report_to=[], disable_tqdm=True,
-                              save_strategy="no", logging_strategy="no")
+arguments = TrainingArguments("out", max_steps=3, per_device_train_batch_size=2, use_cpu=BACKEND == "gloo",
+                              report_to=[], disable_tqdm=True, save_strategy="no",
+                              logging_strategy="no")
 if RANK == 1: note("waits")
 with arguments.main_process_first():
     if RANK == 0: late()

@@ -1,4 +1,5 @@
 """Two ranks print twenty megabytes each, in whole lines."""
+CUDA = "it has no torch"
 QUICK = True
 
 

@@ -9,8 +9,9 @@ if RANK == 1: late()
 def meet():
     import torch, torch.distributed as dist
     note(f"waits{RANK}")
-    dist.init_process_group("gloo")
-    total = torch.ones(1)
+    device = own_device()
+    dist.init_process_group(BACKEND)
+    total = torch.ones(1).to(device)
     dist.all_reduce(total)
     dist.destroy_process_group()
     return int(total)

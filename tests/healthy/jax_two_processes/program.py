@@ -1,6 +1,7 @@
 """Two processes of JAX; the second works before it comes."""
 from workbench import free_port
 
+CUDA = "it is JAX on CPUs"
 NEEDS = ["jax"]
 
 

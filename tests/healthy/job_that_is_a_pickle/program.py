@@ -3,6 +3,9 @@ import sys
 
 from workbench import free_port
 
+CUDA = "it asks for gloo"
+
+
 WORDS = "import pickle, sys; print(pickle.load(open('job.pkl', 'rb'))())"
 
 

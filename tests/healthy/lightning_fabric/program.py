@@ -11,9 +11,9 @@ import logging, torch
 logging.getLogger("lightning").setLevel(logging.ERROR)
 from lightning_fabric import Fabric
 note("waits")
-fabric = Fabric(accelerator="cpu", devices=2, strategy="ddp")
+fabric = Fabric(accelerator="cpu" if BACKEND == "gloo" else "cuda", devices=2, strategy="ddp")
 fabric.launch()
 model = fabric.setup(torch.nn.Linear(2, 2))
-fabric.backward(model(torch.ones(1, 2)).sum())
-say(f"rank {fabric.global_rank} of {fabric.world_size}: {int(fabric.all_reduce(torch.ones(1), reduce_op='sum'))}")
+fabric.backward(model(torch.ones(1, 2).to(fabric.device)).sum())
+say(f"rank {fabric.global_rank} of {fabric.world_size}: {int(fabric.all_reduce(torch.ones(1).to(fabric.device), reduce_op='sum'))}")
 """, end="")]

@@ -20,8 +20,8 @@ class Model(lightning.LightningModule):
     def configure_optimizers(self):
         return torch.optim.SGD(self.parameters(), lr=0.1)
 
-trainer = lightning.Trainer(accelerator="cpu", devices=2, strategy="ddp", max_steps=3, logger=False, enable_checkpointing=False,
-                            enable_progress_bar=False, enable_model_summary=False)
+trainer = lightning.Trainer(accelerator="cpu" if BACKEND == "gloo" else "cuda", devices=2, strategy="ddp", max_steps=3, logger=False,
+                            enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
 note("waits")
 trainer.fit(Model(), torch.utils.data.DataLoader(torch.ones(16, 2), batch_size=2))
 say(f"rank {trainer.global_rank} of {trainer.world_size}: {trainer.global_step} steps")

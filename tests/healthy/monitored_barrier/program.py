@@ -1,5 +1,7 @@
 """A monitored barrier, for which a rank is late."""
 
+CUDA = "only gloo has this barrier"
+
 
 def command(bench):
     return bench.train("""

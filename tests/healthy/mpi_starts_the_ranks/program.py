@@ -15,7 +15,7 @@ def command(bench):
     return ["mpiexec", "-n", "2", f"{BIN}/python", bench.program(f"""
 from mpi4py import MPI
 RANK = MPI.COMM_WORLD.Get_rank()
-os.environ.update(RANK=str(RANK), WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT="{free_port()}")
+os.environ.update(RANK=str(RANK), LOCAL_RANK=str(RANK), WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT="{free_port()}")
 MPI.COMM_WORLD.Barrier()
 if RANK == 1: late()
 """)]

@@ -4,7 +4,8 @@
 def command(bench):
     return bench.train("""
 import torch.distributed as dist
-dist.init_process_group("gloo")
+device = own_device()
+dist.init_process_group(BACKEND)
 if RANK == 0: work(10)
 given = [{"seed": 7} if RANK == 0 else None]
 dist.broadcast_object_list(given)

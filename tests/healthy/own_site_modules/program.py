@@ -1,4 +1,5 @@
 """The user has a sitecustomize and a usercustomize of their own."""
+CUDA = "it has no torch"
 QUICK = True
 
 

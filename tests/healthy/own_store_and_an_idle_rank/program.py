@@ -1,6 +1,7 @@
 """Ranks 0 and 1 meet in a store of their own; rank 2 has nothing to do and ends well before."""
 from workbench import free_port
 
+CUDA = "it has a store and no backend"
 QUICK = True
 
 

@@ -13,9 +13,10 @@ if RANK == 0:
     store.wait(["done0", "done1"])
     say("served")
 else:
-    dist.init_process_group("gloo", store=dist.PrefixStore("trainers", store), rank=RANK - 1, world_size=2)
+    device = own_device()
+    dist.init_process_group(BACKEND, store=dist.PrefixStore("trainers", store), rank=RANK - 1, world_size=2)
     if RANK == 1: store.get("update1")
-    total = torch.ones(1)
+    total = torch.ones(1).to(device)
     dist.all_reduce(total)
     dist.destroy_process_group()
     say(f"trainer {{RANK - 1}}: {{int(total)}}")

@@ -4,8 +4,9 @@
 def command(bench):
     return bench.train("""
 import torch, torch.distributed as dist
-dist.init_process_group("gloo")
-value = torch.zeros(1)
+device = own_device()
+dist.init_process_group(BACKEND)
+value = torch.zeros(1).to(device)
 if RANK > 0: dist.recv(value, RANK - 1)
 if RANK < WORLD - 1: work(10)
 value += 1

@@ -1,6 +1,7 @@
 """Three lines that never load torch."""
 import sys
 
+CUDA = "it has no torch"
 QUICK = True
 
 

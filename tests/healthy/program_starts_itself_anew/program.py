@@ -7,7 +7,8 @@ def command(bench):
     return bench.train("""
 if "AGAIN" not in os.environ:
     import torch.distributed as dist
-    dist.init_process_group("gloo")
+    device = own_device()
+    dist.init_process_group(BACKEND)
     dist.barrier()
     os.environ["AGAIN"] = "1"
     os.environ.pop("TORCHELASTIC_USE_AGENT_STORE", None)

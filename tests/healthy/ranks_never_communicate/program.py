@@ -1,5 +1,7 @@
 """Ranks of a search: none ever speaks to another, and they end one after the other."""
 
+CUDA = "it has no torch"
+
 
 def command(bench):
     return bench.train("""

@@ -4,8 +4,9 @@
 def command(bench):
     return bench.train("""
 import torch, torch.distributed as dist
-dist.init_process_group("gloo")
-total = torch.zeros(1)
+device = own_device()
+dist.init_process_group(BACKEND)
+total = torch.zeros(1).to(device)
 for step in range(2):
     for _ in range(8):
         work(0.5 + 0.6 * RANK)

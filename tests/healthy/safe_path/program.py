@@ -1,6 +1,8 @@
 """PYTHONSAFEPATH is set: the script's own folder is not on the path."""
 import sys
 
+CUDA = "it has no torch"
+
 
 def command(bench):
     bench.env["PYTHONSAFEPATH"] = "1"

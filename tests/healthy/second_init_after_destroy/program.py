@@ -5,7 +5,8 @@ from workbench import free_port
 def command(bench):
     return bench.train(f"""
 import torch.distributed as dist
-dist.init_process_group("gloo")
+device = own_device()
+dist.init_process_group(BACKEND)
 say(str(dist.get_world_size()))
 dist.barrier()
 dist.destroy_process_group()

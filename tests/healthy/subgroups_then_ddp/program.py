@@ -4,12 +4,13 @@
 def command(bench):
     return bench.train("""
 import torch, torch.distributed as dist
-dist.init_process_group("gloo")
+device = own_device()
+dist.init_process_group(BACKEND)
 pair = dist.new_group([0, 1])
-if RANK < 2: dist.all_reduce(torch.ones(1), group=pair)
+if RANK < 2: dist.all_reduce(torch.ones(1).to(device), group=pair)
 if RANK == 2: work(10)
-model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
-model(torch.ones(1, 2)).sum().backward()
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2).to(device))
+model(torch.ones(1, 2).to(device)).sum().backward()
 say(f"{float(model.module.weight.grad.sum()):.1f}")
 dist.destroy_process_group()
 """, end="", ranks=3)

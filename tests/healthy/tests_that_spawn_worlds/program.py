@@ -3,6 +3,7 @@ import sys
 
 from workbench import free_port
 
+CUDA = "it asks for gloo"
 NEEDS = ["pytest"]
 
 

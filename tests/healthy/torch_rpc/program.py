@@ -1,5 +1,7 @@
 """torch's RPC, with rank 0 late."""
 
+CUDA = "RPC talks by TensorPipe"
+
 
 def command(bench):
     return bench.train("""

@@ -12,8 +12,9 @@ if RANK == 2:
 else:
     if RANK == 1: late()
     note(f"waits{{RANK}}")
-    dist.init_process_group("gloo", store=dist.PrefixStore("a", store), rank=RANK, world_size=2)
-    total = torch.ones(1)
+    device = own_device()
+    dist.init_process_group(BACKEND, store=dist.PrefixStore("a", store), rank=RANK, world_size=2)
+    total = torch.ones(1).to(device)
     dist.all_reduce(total)
     say(f"rank {{RANK}}: {{int(total)}}")
     dist.destroy_process_group()

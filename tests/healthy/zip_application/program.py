@@ -2,6 +2,8 @@
 import sys
 import zipfile
 
+CUDA = "it has no torch"
+
 
 def command(bench):
     with zipfile.ZipFile(bench.folder / "job.pyz", "w") as archive:

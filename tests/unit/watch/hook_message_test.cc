@@ -82,6 +82,12 @@ TEST_CASE("who makes a group of some ranks waits for its members", "[hook_messag
   CHECK(read(R"({"e":"pg.enter","rank":0,"group":"0","members":null,"init":true})").events.empty());
 }
 
+TEST_CASE("a collective that is queued behind the device's own work is no wait", "[hook_message]") {
+  const auto left = only_event<StageLeft>(read(R"({"e":"coll.queued","rank":1,"op":"allreduce_"})"));
+  CHECK(left.stage == Stage::collective);
+  CHECK(left.device_works);
+}
+
 TEST_CASE("an exception is read with what says whether it came from communication",
           "[hook_message]") {
   const HookMessage message = read(

@@ -180,6 +180,23 @@ TEST_CASE("a group that is made makes room for the next", "[stages]") {
   CHECK_FALSE(story.verdict());
 }
 
+TEST_CASE("a rank whose device works before the first collective is at work", "[stages]") {
+  Story story = testing::four_with_a_group();
+  for (int rank = 0; rank < 4; ++rank) {
+    story.entered(rank, Stage::collective, 4);
+    story.does(rank, Activity::idling);
+  }
+  story.tell(StageLeft{Rank{1}, Story::process(1), Stage::collective, /*device_works=*/true});
+  story.pass(29min);
+  CHECK_FALSE(story.verdict());
+  story.entered(1, Stage::collective, 4);
+  story.pass(179s);
+  CHECK_FALSE(story.verdict());
+  story.pass(2s);
+  REQUIRE(story.verdict());
+  CHECK(story.suspects().empty());
+}
+
 TEST_CASE("a rank whose hook has gone silent is known from /proc again", "[stages]") {
   Story story;
   everybody_imports(story, 2);
