@@ -12,25 +12,25 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
 import harness  # noqa: E402
-from harness import SAFELAUNCH, SKIPPED, SafelaunchTest  # noqa: E402
+from harness import SAFELAUNCH, SKIPPED, SafelaunchTest, free_port, wait_until  # noqa: E402, F401
 
 BUILD = pathlib.Path(SAFELAUNCH).parents[2]
 PYTHON = os.environ.get("SAFELAUNCH_TEST_CUDA_PYTHON", str(harness.ROOT / "build/venv-cuda/bin/python"))
 DOUBLES = os.environ.get("SAFELAUNCH_DOUBLES", str(BUILD / "tests/doubles/lib"))
 JOBS = pathlib.Path(__file__).resolve().parent / "jobs"
 OF_THE_DRIVER = ("libcuda.so.1", "libnvidia-ml.so.1")  # all others come with torch
-# Ranks that import torch are at work, so no clock runs meanwhile.
-DEADLINES = ["--init-timeout", "4s", "--collective-timeout", "4s", "--quiet-timeout", "3s"]
+# Ranks that import torch are at work, so no clock runs meanwhile. The profile that heals the cause is tried, and not looked for.
+DEADLINES = ["--init-timeout", "4s", "--collective-timeout", "4s", "--quiet-timeout", "3s", "--probe", "never"]
 AT_ONCE = 3  # jobs: while one waits for its deadline the others import torch
 
 
 def torchrun(*words, ranks=2):
-    return [PYTHON, "-m", "torch.distributed.run", f"--nproc_per_node={ranks}", f"--master_port={harness.free_port()}", *words]
+    return [PYTHON, "-m", "torch.distributed.run", f"--nproc_per_node={ranks}", f"--master_port={free_port()}", *words]
 
 
 def spawned(*words, ranks=2):
     """Ranks that safelaunch starts itself."""
-    return ["--nproc-per-node", ranks, "--master-port", harness.free_port(), "--", PYTHON, *words]
+    return ["--nproc-per-node", ranks, "--master-port", free_port(), "--", PYTHON, *words]
 
 
 def over_doubles(fault="", gpus=2, nccl="2.30.7"):

@@ -11,8 +11,9 @@ import sys
 
 from . import channel, native
 
-_FRAMES = 60  # innermost frames of the main thread
+_FRAMES = 60  # of the main thread
 _FRAMES_OF_OTHERS = 12
+_OUTERMOST = 20  # of them are the outermost ones: below a deep import they are the program's own
 _THREADS = 30
 # Functions that wait for a lock file: the end of their file, their name, and the variables that may hold its
 # path: a local one, or one of `self`.
@@ -111,12 +112,19 @@ def _names():
 
 
 def _frames(frame, most):
-    lines = []
-    while frame is not None and len(lines) < most:
-        code = frame.f_code
-        lines.append("%s:%s %s%s" % (code.co_filename, frame.f_lineno, code.co_name, _lock(frame, code)))
+    frames = []
+    while frame is not None:
+        frames.append(frame)
         frame = frame.f_back
-    return lines[::-1]
+    outermost = min(_OUTERMOST, most // 2)
+    if len(frames) > most:
+        frames[most - outermost:-outermost] = []
+    return [_line(frame) for frame in reversed(frames)]
+
+
+def _line(frame):
+    code = frame.f_code
+    return "%s:%s %s%s" % (code.co_filename, frame.f_lineno, code.co_name, _lock(frame, code))
 
 
 def _lock(frame, code):

@@ -1,0 +1,100 @@
+"""torch's own machinery beside safelaunch: its watchdog, its ways to handle errors, its flight recorder, and NCCL's errors."""
+
+import subprocess
+
+from over_doubles import JOBS, SAFELAUNCH, CudaTest, main, note, spawned, wait_until
+
+JOB = str(JOBS / "with_a_timeout.py")
+# torch waits for a minute for its dump before it ends a process whose collective timed out.
+SOON = {"TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC": "1000"}
+OURS_LATER = ["--probe", "never"]  # the usual deadlines: torch's own of six seconds comes first
+
+
+class TheWatchdog(CudaTest):
+    def run_into(self, fault, options=OURS_LATER, **variables):
+        run = self.run_job(*spawned(JOB), fault=fault, options=options, **{**SOON, **variables})
+        note(fault=fault, kind=" ".join(f"{name}={value}" for name, value in variables.items()), status=run.status,
+             cause=self.cause(run).get("id"), seconds=run.attempts[0]["seconds"], profiles=[one["profile"] for one in run.attempts],
+             took=round(run.seconds, 1))
+        return run
+
+    def test_what_it_ended_is_healed_by_what_the_hang_would_have_been_healed_by(self):
+        def work(mode):
+            run = self.run_into("p2p-hang", TORCH_NCCL_ASYNC_ERROR_HANDLING=mode)
+
+            def check():
+                self.assert_status(run, 0)
+                self.assertEqual(run.attempts[0]["end"], "failed in communication", str(run))
+                self.assertEqual((self.cause(run)["id"], self.cause(run)["certainty"]), ("gpu-p2p", "guess"), str(run))
+                self.assertEqual([one["profile"] for one in run.attempts], ["basic", "no-p2p"], str(run))
+
+            return check
+
+        self.each(["1", "3"], work)
+
+    def test_where_it_handles_nothing_the_hang_is_named(self):
+        def work(mode):
+            run = self.run_into("p2p-hang", options=[*OURS_LATER, "--collective-timeout", "12s"], TORCH_NCCL_ASYNC_ERROR_HANDLING=mode)
+            return lambda: (self.assert_status(run, 0), self.assertEqual(self.cause(run)["id"], "gpu-p2p", str(run)))
+
+        self.each(["0", "2"], work)
+
+    def test_where_torch_is_told_to_block_the_hang_is_healed(self):
+        run = self.run_into("p2p-hang", options=[*OURS_LATER, "--collective-timeout", "12s"], TORCH_NCCL_BLOCKING_WAIT="1")
+        self.assert_status(run, 0)
+        self.assertEqual([one["profile"] for one in run.attempts], ["basic", "no-p2p"], str(run))
+
+    def test_its_dump_is_left_where_the_user_wants_it(self):
+        self.run_into("p2p-hang", options=[*OURS_LATER, "--only"], TORCH_FR_DUMP_TEMP_FILE=str(self.folder / "dump_"))
+        self.assertEqual({path.name for path in self.folder.glob("dump_*")}, {"dump_0", "dump_1"})
+
+    def test_without_a_flight_recorder_the_hang_is_named_with_its_place(self):
+        run = self.run_job(*spawned(JOB), fault="no-kernel", TORCH_FR_BUFFER_SIZE="0", options=[*OURS_LATER, "--only", "--collective-timeout", "3s"])
+        self.assert_hung(run, "gpu-p2p", says=r"with_a_timeout\.py:\d+ ")
+
+    def test_a_communicator_that_does_not_block_hangs_as_any_other(self):
+        run = self.run_job(*spawned(JOB), fault="p2p-hang", TORCH_NCCL_USE_COMM_NONBLOCKING="1", options=[*OURS_LATER, "--collective-timeout", "3s"])
+        self.assert_status(run, 0)
+        self.assertEqual(self.cause(run)["id"], "gpu-p2p", str(run))
+
+
+class WhatADeviceSays(CudaTest):
+    """Failures of a device, or of NCCL in the background, in the first collective."""
+
+    def test_each_is_named(self):
+        expected = {"ecc:1": ["gpu-ill"], "async-error:1": ["peer-lost", "comm-error", "nccl-unhandled"]}
+
+        def work(fault):
+            run = self.run_job(*spawned(JOB), fault=fault, options=[*OURS_LATER, "--collective-timeout", "20s"], **SOON)
+            note(fault=fault, kind="device", status=run.status, cause=self.cause(run).get("id"), seconds=run.attempts[0]["seconds"],
+                 profiles=[one["profile"] for one in run.attempts], took=round(run.seconds, 1))
+            return lambda: (self.assertNotEqual(run.status, 0, str(run)), self.assertIn(self.cause(run).get("id"), expected[fault], str(run)))
+
+        self.each(expected, work)
+
+
+class InTraining(CudaTest):
+    def test_a_hang_in_the_tenth_collective_is_told_and_nothing_is_started_again(self):
+        run = self.run_job(*spawned(JOB), fault="hang-in:10", STEPS="20", options=[*OURS_LATER, "--stall-timeout", "5s"],
+                           TORCH_NCCL_ASYNC_ERROR_HANDLING="3", **SOON)
+        self.assertNotEqual(run.status, 0)
+        self.assertEqual(len(run.attempts), 1, str(run))
+        self.assertIn("training", [event["e"] for event in run.events])
+
+    def test_stacks_and_status_tell_the_collective_that_hangs(self):
+        process = self.start(*OURS_LATER, *spawned(JOB), env=self.environment("hang-in:3", STEPS="5", TORCH_NCCL_ASYNC_ERROR_HANDLING="0"),
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+        def told(*words):
+            asked = subprocess.run([SAFELAUNCH, *words], env=self.environment(), capture_output=True, text=True, timeout=60)
+            return asked.stdout
+
+        wait_until(lambda: "2 collectives finished" in told("stacks", str(process.pid)), what="the third collective")
+        self.assertEqual(told("stacks", str(process.pid)).count("with_a_timeout.py:"), 2)
+        self.assertIn("with_a_timeout.py:", told("status"))
+        process.terminate()
+        process.wait()
+
+
+if __name__ == "__main__":
+    main()
