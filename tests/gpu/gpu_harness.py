@@ -16,6 +16,8 @@ TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / "integration"), str(TESTS / "cuda"), str(TESTS / "faults")]
 from harness import SAFELAUNCH, SKIPPED, SafelaunchTest, extensions, free_port, torchrun, wait_until  # noqa: E402, F401
 import over_doubles  # noqa: E402
+import workbench  # noqa: E402, F401
+from comparison import false_alarms  # noqa: E402, F401
 
 JOBS = pathlib.Path(__file__).resolve().parent / "jobs"
 DOUBLES = os.environ.get("SAFELAUNCH_GPU_DOUBLES") == "1"

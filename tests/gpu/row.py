@@ -8,7 +8,7 @@ import sys
 import time
 import typing
 
-from gpu_harness import JOBS, SAFELAUNCH, GpuTest, free_port
+from gpu_harness import JOBS, SAFELAUNCH, GpuTest, false_alarms, free_port
 
 # Ranks that import torch are at work, so no clock runs meanwhile.
 SHORT = ("--only", "--init-timeout", "4s", "--collective-timeout", "4s", "--quiet-timeout", "3s")
@@ -20,7 +20,7 @@ class Row:
     name: str
     usual: int  # seconds on a machine with a GPU: a row is begun where so many are left, and ended after four times as many
     play: typing.Callable  # with a Scene; gives the Said of the row, or those of several rows by their names
-    alone: bool = False  # it measures
+    alone: bool = False  # it measures, or others would slow it
     over_doubles: bool = True
 
 
@@ -74,11 +74,11 @@ def short(text):
 
 
 def healthy(run, *words):
-    """The job came through with one attempt, its output has the words, and safelaunch said nothing of its own about a hang."""
+    """The job came through with one attempt, its output has the words, and safelaunch said nothing about a hang."""
     if run.status != 0 or len(run.attempts) != 1:
         return Said(False, cause_of(run).get("id"), short(run))
-    missing = [word for word in words if word not in run.out]
-    return Said(not missing, None, f"its output lacks {missing}" if missing else "")
+    wrong = [f"its output lacks {word}" for word in words if word not in run.out] + false_alarms(run.err, run.events)
+    return Said(not wrong, None, short("; ".join(wrong)))
 
 
 def named(run, causes, pattern=""):

@@ -24,7 +24,7 @@ def arguments():
     parser.add_argument("figures", metavar="FIGURES")
     parser.add_argument("rows", metavar="ROW", nargs="*")
     parser.add_argument("--seconds", type=int, default=480)
-    parser.add_argument("--at-once", type=int, default=max(2, min(5, os.cpu_count() // 3)))
+    parser.add_argument("--at-once", type=int, default=max(2, min(8, os.cpu_count() // 2)))
     parser.add_argument("--doubles", action="store_true")
     return parser.parse_intermixed_args()
 
@@ -68,7 +68,7 @@ def play(row, end):
 
 
 def play_all(rows, at_once, end):
-    """Those that measure are alone on the machine."""
+    """Those that want to be alone on the machine are."""
     for alone, some in itertools.groupby(rows, key=lambda row: row.alone):
         with concurrent.futures.ThreadPoolExecutor(1 if alone else at_once) as pool:
             yield from pool.map(lambda row: play(row, end), some)
