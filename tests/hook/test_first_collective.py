@@ -52,6 +52,28 @@ class FirstCollective(harness.HookTest):
     dist.all_reduce(torch.ones(1))
 """), ["broadcast_", "broadcast_"])
 
+    def test_of_many_threads_at_once(self):
+        """What stands before the calls is not freed under a thread that is inside. (The C library overwrites what is freed.)"""
+        with Collector() as collector:
+            self.assert_ended_well(harness.python(harness.script("""
+    import threading, torch, torch.distributed as dist
+    failed = []
+    threading.excepthook = failed.append
+    def work(group, together):
+        number = torch.ones(4)
+        together.wait()
+        for _ in range(3): dist.all_reduce(number, group=group)
+    for _ in range(150):
+        dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        together = threading.Barrier(8)
+        threads = [threading.Thread(target=work, args=(dist.new_group([0]), together)) for _ in range(8)]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+        dist.destroy_process_group()
+    assert not failed, failed[0]
+"""), harness.environment(collector, MALLOC_PERTURB_="165")))
+            self.assert_no_fault(collector.drained())
+
     def test_asynchronous(self):
         self.assertEqual(self.first("""
     work = dist.all_reduce(torch.ones(1), async_op=True)
