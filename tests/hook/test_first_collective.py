@@ -74,6 +74,13 @@ class FirstCollective(harness.HookTest):
 """), harness.environment(collector, MALLOC_PERTURB_="165")))
             self.assert_no_fault(collector.drained())
 
+    def test_tensors_without_values_meet_nobody(self):
+        self.assertEqual(self.first("""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    with FakeTensorMode(): dist.all_reduce(torch.ones(1))
+    dist.broadcast(torch.ones(1), 0)
+"""), ["broadcast_"] * 2)
+
     def test_asynchronous(self):
         self.assertEqual(self.first("""
     work = dist.all_reduce(torch.ones(1), async_op=True)
@@ -227,7 +234,7 @@ class FirstCollective(harness.HookTest):
         def record(self, stream): assert stream == "stream of device 0"
         def query(self): return store.check(["finished"])
     completion._work_in = lambda result: None
-    completion._device_among = lambda arguments: Device("device 0")
+    completion.device_among = lambda arguments: Device("device 0")
     class Device(str): type = "fake"
     torch.Event, torch.fake = Event, types.SimpleNamespace(current_stream=lambda device: "stream of " + device)
     dist.all_reduce(torch.ones(1))

@@ -9,7 +9,7 @@ import inspect
 import sys
 
 from . import captures, channel, native
-from .completion import Collective, group_in
+from .completion import Collective, device_among, group_in
 from .like_importlib_bootstrap import around
 from .patching import quietly, replace, wrapper
 
@@ -52,8 +52,11 @@ def _is_first(arguments):
 
 
 def _meets_nobody(arguments):
-    """True for a group of one rank in a larger world. Megatron makes one where a degree of parallelism is 1."""
+    """True for a group of one rank in a larger world (Megatron makes one where a degree of parallelism is 1),
+    and for tensors without values (FakeTensorMode, to trace or to estimate): torch calls no backend for them."""
     try:
+        if getattr(device_among(arguments), "type", None) == "meta":
+            return True
         world = sys.modules["torch.distributed"].get_world_size()
         groups = map(group_in, arguments)
         return world > 1 and any(group is not None and group.size() == 1 for group in groups)
