@@ -207,6 +207,20 @@ class FirstCollective(harness.HookTest):
             for worker in collector.drained().ranks().values():
                 self.assertIn("Invalid scalar type", worker.first("coll.failed")["err"])
 
+    def test_after_one_that_raises_the_next_is_the_first(self):
+        with Collector() as collector:
+            self.assert_ended_well(*harness.run_ranks(harness.script(INIT + """
+    try: dist.broadcast(torch.ones(1).to_sparse(), 0)
+    except RuntimeError: pass
+    else: assert False
+    dist.all_reduce(torch.ones(1))
+    dist.broadcast(torch.ones(1), 0)
+""" + END), harness.environment(collector)))
+            for worker in collector.drained().ranks().values():
+                self.assertEqual([event["op"] for event in worker.all("coll.enter")], ["broadcast_", "allreduce_"])
+                self.assertEqual([event["op"] for event in worker.all("coll.done")], ["allreduce_"])
+            self.assert_no_fault(collector)
+
     def test_one_that_never_ends_does_not_delay_the_exit(self):
         path = harness.script("""
             from _safelaunch_hook import completion

@@ -120,7 +120,7 @@ def _follow_if_first(name, arguments):
 
     def failed(error):
         collective.failed(error)
-        _stop_watching()
+        _pending[:] = [True]  # the program may catch it: its next collective is the first
 
     return returned, failed
 
@@ -169,7 +169,7 @@ def _watch_batches(groups):
 
         def failed(error):
             collective.failed(error)
-            _stop_watching()
+            _pending[:] = [True]
 
         return args, kwargs, returned, failed
 
