@@ -53,6 +53,9 @@ START = """
 import os, sys, time
 HERE, RANK, WORLD = os.getcwd(), int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
 BACKEND = os.environ.get("BENCH_BACKEND", "gloo")
+if "ONE_GPU" in os.environ:  # the folder of one_gpu.py, where all ranks share one GPU
+    sys.path.append(os.environ["ONE_GPU"])
+    import one_gpu
 def own_device():
     if BACKEND == "gloo": return "cpu"
     import torch
@@ -91,7 +94,8 @@ import ctypes, torch, torch.distributed as dist
 def busy(seconds):
     stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
     usleep = ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p)
-    assert ctypes.CDLL("libcudart.so.13").cudaLaunchHostFunc(stream, usleep, ctypes.c_void_p(int(seconds * 1e6))) == 0
+    runtime = next(line.split()[-1] for line in open("/proc/self/maps") if "/libcudart.so" in line)
+    assert ctypes.CDLL(runtime).cudaLaunchHostFunc(stream, usleep, ctypes.c_void_p(int(seconds * 1e6))) == 0
 def ones(): return torch.ones(1).to(device)
 device = own_device()
 note(f"waits{RANK}")

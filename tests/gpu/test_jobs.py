@@ -50,7 +50,8 @@ class Failing(GpuTest):
         run = self.run_safelaunch(*PRODUCT, "--only", "--init-timeout", "8s", "--quiet-timeout", "5s", "--no-hook", *job("train.py", 3),
                                   env=self.environment(ABSENT_RANK="2"))
         self.assert_status(run, 124)
-        self.assertRegex(run.err, r"rank 2")
+        self.assertEqual(run.attempts[0]["cause"]["id"], "rank-missing", str(run))
+        self.assertRegex(run.attempts[0]["cause"]["explanation"], r"^Rank 2 was missing")
         record("missing rank: named after", round(run.attempts[0]["seconds"], 2), "s", "--quiet-timeout 5s")
 
     def test_two_ranks_on_one_gpu_are_named_as_such(self):

@@ -52,6 +52,35 @@ class FirstCollective(harness.HookTest):
     dist.all_reduce(torch.ones(1))
 """), ["broadcast_", "broadcast_"])
 
+    def test_of_many_threads_at_once(self):
+        """What stands before the calls is not freed under a thread that is inside. (The C library overwrites what is freed.)"""
+        with Collector() as collector:
+            self.assert_ended_well(harness.python(harness.script("""
+    import threading, torch, torch.distributed as dist
+    failed = []
+    threading.excepthook = failed.append
+    def work(group, together):
+        number = torch.ones(4)
+        together.wait()
+        for _ in range(3): dist.all_reduce(number, group=group)
+    for _ in range(150):
+        dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        together = threading.Barrier(8)
+        threads = [threading.Thread(target=work, args=(dist.new_group([0]), together)) for _ in range(8)]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+        dist.destroy_process_group()
+    assert not failed, failed[0]
+"""), harness.environment(collector, MALLOC_PERTURB_="165")))
+            self.assert_no_fault(collector.drained())
+
+    def test_tensors_without_values_meet_nobody(self):
+        self.assertEqual(self.first("""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    with FakeTensorMode(): dist.all_reduce(torch.ones(1))
+    dist.broadcast(torch.ones(1), 0)
+"""), ["broadcast_"] * 2)
+
     def test_asynchronous(self):
         self.assertEqual(self.first("""
     work = dist.all_reduce(torch.ones(1), async_op=True)
@@ -178,6 +207,20 @@ class FirstCollective(harness.HookTest):
             for worker in collector.drained().ranks().values():
                 self.assertIn("Invalid scalar type", worker.first("coll.failed")["err"])
 
+    def test_after_one_that_raises_the_next_is_the_first(self):
+        with Collector() as collector:
+            self.assert_ended_well(*harness.run_ranks(harness.script(INIT + """
+    try: dist.broadcast(torch.ones(1).to_sparse(), 0)
+    except RuntimeError: pass
+    else: assert False
+    dist.all_reduce(torch.ones(1))
+    dist.broadcast(torch.ones(1), 0)
+""" + END), harness.environment(collector)))
+            for worker in collector.drained().ranks().values():
+                self.assertEqual([event["op"] for event in worker.all("coll.enter")], ["broadcast_", "allreduce_"])
+                self.assertEqual([event["op"] for event in worker.all("coll.done")], ["allreduce_"])
+            self.assert_no_fault(collector)
+
     def test_one_that_never_ends_does_not_delay_the_exit(self):
         path = harness.script("""
             from _safelaunch_hook import completion
@@ -205,7 +248,7 @@ class FirstCollective(harness.HookTest):
         def record(self, stream): assert stream == "stream of device 0"
         def query(self): return store.check(["finished"])
     completion._work_in = lambda result: None
-    completion._device_among = lambda arguments: Device("device 0")
+    completion.device_among = lambda arguments: Device("device 0")
     class Device(str): type = "fake"
     torch.Event, torch.fake = Event, types.SimpleNamespace(current_stream=lambda device: "stream of " + device)
     dist.all_reduce(torch.ones(1))

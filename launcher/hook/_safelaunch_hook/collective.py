@@ -9,7 +9,7 @@ import inspect
 import sys
 
 from . import captures, channel, native
-from .completion import Collective, group_in
+from .completion import Collective, device_among, group_in
 from .like_importlib_bootstrap import around
 from .patching import quietly, replace, wrapper
 
@@ -22,6 +22,9 @@ _PYTHON_COLLECTIVES = (
 
 _pending = [True]  # popped by the first collective; a list, because pop() is atomic
 _put_back = []  # what removes all that stands before the program's calls; empty: nothing does
+_kernels = []  # keeps this world's kernels: when they are removed, another thread may be inside one and wait for the GIL
+_passed = [0]  # calls that have come by since the first, because other threads were in the way of the removal
+_CALLING = ("/torch/distributed/", "/torch/_ops.py")  # whose functions call collectives
 _batches = {}  # thread → the first collective of the batch (_start_coalescing) that it makes, or None
 
 
@@ -31,6 +34,7 @@ def watch(torch):
     if _put_back:
         return
     _pending[:] = [True]
+    _passed[0] = 0
     if "with_keyset" in inspect.signature(torch.library.Library.impl).parameters:
         _watch_dispatcher(torch)
     else:
@@ -48,8 +52,11 @@ def _is_first(arguments):
 
 
 def _meets_nobody(arguments):
-    """True for a group of one rank in a larger world. Megatron makes one where a degree of parallelism is 1."""
+    """True for a group of one rank in a larger world (Megatron makes one where a degree of parallelism is 1),
+    and for tensors without values (FakeTensorMode, to trace or to estimate): torch calls no backend for them."""
     try:
+        if getattr(device_among(arguments), "type", None) == "meta":
+            return True
         world = sys.modules["torch.distributed"].get_world_size()
         groups = map(group_in, arguments)
         return world > 1 and any(group is not None and group.size() == 1 for group in groups)
@@ -60,6 +67,8 @@ def _meets_nobody(arguments):
 def _watch_dispatcher(torch):
     key = torch._C.DispatchKey.BackendSelect
     library = torch.library.Library("c10d", "IMPL")
+    kernel_of = getattr(torch._C, "_dispatch_get_computed_kernel_for_dispatch_key", None)
+    del _kernels[:]
     for full_name in torch._C._dispatch_get_all_op_names():
         namespace, _, name = full_name.partition("::")
         if namespace != "c10d" or name == "check_for_nan":
@@ -67,6 +76,8 @@ def _watch_dispatcher(torch):
         packet, _, overload = name.partition(".")
         operation = getattr(getattr(torch.ops.c10d, packet), overload or "default")
         library.impl(name, _kernel(operation, packet, key), "BackendSelect", with_keyset=True)
+        if kernel_of is not None:
+            _kernels.append(kernel_of(full_name, "BackendSelect"))
     _put_back.append(library._destroy)
 
 
@@ -96,7 +107,7 @@ def _wrapper(original):
 def _follow_if_first(name, arguments):
     """What to call when the operation has returned or failed; nothing where it is not the first."""
     if not _is_first(arguments):
-        return None, None
+        return (None if _pending else _passes_by), None
     channel.emit("coll.enter", op=name)
     collective = Collective(name, arguments)
 
@@ -109,15 +120,30 @@ def _follow_if_first(name, arguments):
 
     def failed(error):
         collective.failed(error)
-        _stop_watching()
+        _pending[:] = [True]  # the program may catch it: its next collective is the first
 
     return returned, failed
 
 
 def _stop_watching():
-    """Removes what stands before the calls. watch() begins again for another world."""
-    while _put_back:
+    """Removes what stands before the calls, or leaves it to a later call. watch() begins again for another world."""
+    while _put_back and not _others_call():
         quietly("removing", _put_back.pop())
+
+
+def _others_call():
+    """True if another thread may be on its way through torch's dispatcher, which it needs no GIL for. What it
+    has found there would be gone when it calls it."""
+    frames = sys._current_frames()
+    frames.pop(native.get_ident(), None)
+    return any(words in frame.f_code.co_filename for frame in frames.values() for words in _CALLING)
+
+
+def _passes_by(_):
+    """A later call tries to remove what is still there, ever more rarely."""
+    _passed[0] += 1
+    if not _batches and _passed[0] & (_passed[0] - 1) == 0:
+        _stop_watching()
 
 
 def _watch_batches(groups):
@@ -143,7 +169,7 @@ def _watch_batches(groups):
 
         def failed(error):
             collective.failed(error)
-            _stop_watching()
+            _pending[:] = [True]
 
         return args, kwargs, returned, failed
 

@@ -28,7 +28,7 @@ class Collective:
 
     def __init__(self, name, arguments):
         self.name, self.began = name, time.monotonic()
-        self._group, self._device = _group_among(arguments), _device_among(arguments)
+        self._group, self._device = _group_among(arguments), device_among(arguments)
         self.is_begun = _always
         quietly("queue", self._look_at_the_queue)
 
@@ -123,13 +123,13 @@ def group_in(argument):
     return None
 
 
-def _device_among(arguments):
+def device_among(arguments):
     """The device, other than the CPU, on which the first tensor lies that is on one; None where all are not."""
     tensor = sys.modules["torch"].Tensor
     for argument in arguments:
         if isinstance(argument, tensor) and argument.device.type != "cpu":
             return argument.device
-        device = _device_among(argument) if isinstance(argument, (list, tuple)) else None
+        device = device_among(argument) if isinstance(argument, (list, tuple)) else None
         if device is not None:
             return device
     return None

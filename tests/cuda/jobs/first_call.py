@@ -1,14 +1,20 @@
 """A rank whose first call that meets the others is of the KIND that the environment names.
 
+    KIND    one kind; or several with commas: one after the other, each in a new world, and a line for each
     FAULT   nothing | absent-before-init | absent-before-call | stopped-inside: what rank 1 does
+    ONE_GPU the folder of one_gpu.py, where all ranks share one GPU
 
 Each kind is a function of the rank, of a tensor of 8 numbers and of one of 16. It may leave the device at work.
 """
 
 import os
 import signal
+import sys
 import time
 
+if "ONE_GPU" in os.environ:
+    sys.path.append(os.environ["ONE_GPU"])
+    import one_gpu  # noqa: F401  (before torch)
 import torch
 import torch.distributed as dist
 from torch.distributed.device_mesh import init_device_mesh
@@ -278,17 +284,39 @@ def accelerates_gather(x, y):
     accelerate.utils.gather(x)
 
 
-def make_group(name):
+def make_group(name, **more):
     if name == "deepspeeds_own":
         return
-    more = {"device_id": DEVICE} if name.startswith("eager") else {}
+    if name.startswith("eager"):
+        more["device_id"] = DEVICE
     dist.init_process_group("cpu:gloo,cuda:nccl" if name == "two_backends" else "nccl", **more)
 
 
-def main():
-    name = os.environ["KIND"]
-    torch.cuda.set_device(DEVICE)
-    x, y = torch.tensor([float(RANK + 1)] * 8).cuda(), torch.zeros(16).cuda()
+def tensors():
+    return torch.tensor([float(RANK + 1)] * 8).cuda(), torch.zeros(16).cuda()
+
+
+def one_after_the_other(names):
+    store, rank, world = next(dist.rendezvous("env://"))
+    for name in names:
+        make_group(name, store=dist.PrefixStore(name, store), rank=rank, world_size=world)
+        try:
+            KINDS[name](*tensors())
+            torch.cuda.synchronize()
+            print(f"passed {RANK} {name}", flush=True)
+        except Exception as error:
+            print(f"failed {RANK} {name}: {error!r}", flush=True)
+        dist.destroy_process_group()
+
+
+def busy_device():
+    """Where no double keeps the call from ending, rank 1's device comes to it only after the process has been stopped."""
+    if "ONE_GPU" in os.environ:
+        torch.cuda._sleep(int(5e9))  # ticks of the device's clock: two seconds and more
+
+
+def one(name):
+    x, y = tensors()
     if RANK == 1 and FAULT == "absent-before-init":
         never_comes()
     make_group(name)
@@ -297,11 +325,18 @@ def main():
     if RANK == 1 and FAULT == "stopped-inside":
         import threading
 
+        busy_device()
         threading.Timer(0.5, stop_inside).start()
     KINDS[name](x, y)
     torch.cuda.synchronize()
     print(f"passed {RANK}", flush=True)
     dist.destroy_process_group()
+
+
+def main():
+    torch.cuda.set_device(DEVICE)
+    names = os.environ["KIND"].split(",")
+    one(names[0]) if len(names) == 1 else one_after_the_other(names)
 
 
 if __name__ == "__main__":

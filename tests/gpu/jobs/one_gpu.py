@@ -9,6 +9,7 @@ import os
 
 if "NCCL_HOSTID" not in os.environ and os.environ.get("SHARE_GPU", "1") == "1":
     os.environ["NCCL_HOSTID"] = f"host-of-rank-{os.environ.get('RANK', '0')}"
+    os.environ["LOCAL_RANK"] = "0"  # the number of its GPU, for DeepSpeed and others
     os.environ.setdefault("NCCL_NET", "Socket")
     os.environ.setdefault("NCCL_SOCKET_IFNAME", "lo")
     os.environ.setdefault("NCCL_MNNVL_ENABLE", "0")
