@@ -173,11 +173,20 @@ std::string without_the_others(const RunPlan& plan) {
   return "one node alone cannot start " + whose + " again";
 }
 
+// A profile that heals the cause, and is no link of the chain, takes no link's place.
+int most_attempts(const RunPlan& plan, const RunProgress& progress) {
+  if (plan.options.max_attempts) return plan.max_attempts;
+  return plan.max_attempts +
+         static_cast<int>(std::ranges::count_if(progress.tried, [&](const std::string& name) {
+           return std::ranges::find(plan.chain_names, name) == plan.chain_names.end();
+         }));
+}
+
 NextStep fall_back(const RunPlan& plan, const diagnose::Diagnosis& diagnosis,
                    const RunProgress& progress) {
   if (plan.others_start_ranks() && !progress.agreed) return stop(without_the_others(plan));
   if (plan.options.only) return stop("--only: no further profile is tried");
-  if (progress.attempts >= plan.max_attempts) return used_up(progress);
+  if (progress.attempts >= most_attempts(plan, progress)) return used_up(progress);
   profile::ChainState state;
   state.chain = plan.chain;
   state.known = progress.known;

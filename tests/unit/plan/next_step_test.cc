@@ -295,3 +295,14 @@ TEST_CASE("a healer outside the chain is taken from all that are known", "[next_
   CHECK(story.profile() == "no-shm");
   CHECK(story.next().why == "heals shm-attach");
 }
+
+TEST_CASE("a healer outside the chain, which heals nothing, takes no link's place",
+          "[next_step]") {
+  Story story({"basic", "gloo-fallback"});
+  story.progress.seen = {.backends = {"nccl"}, .gpu = true};
+  story.progress.tried = {"basic", "no-p2p"};
+  story.progress.attempts = 2;
+  CHECK(story.profile() == "gloo-fallback");
+  story.plan.options.max_attempts = 2;
+  CHECK(story.next().why == "2 attempts were made");
+}
