@@ -192,6 +192,28 @@ class FirstCollective(harness.HookTest):
     assert not has()
 """)
 
+    def test_a_removal_that_another_thread_puts_off_is_done_by_a_later_call_and_each_world_is_seen(self):
+        with Collector() as collector:
+            self.assert_ended_well(*harness.run_ranks(harness.script(INIT + """
+    from _safelaunch_hook import collective
+    has = lambda: torch._C._dispatch_has_kernel_for_dispatch_key("c10d::allreduce_", "BackendSelect")
+    nobody_calls, collective._others_call = collective._others_call, lambda: True
+    dist.all_reduce(torch.ones(1))
+    store = dist.distributed_c10d._get_default_store()
+    store.set("ready%d" % rank, "")
+    store.wait(["ready0", "ready1"])
+    dist.destroy_process_group()
+    dist.init_process_group("gloo", store=dist.PrefixStore("again", store), rank=rank, world_size=2)
+    dist.broadcast(torch.ones(1), 0)
+    assert has()
+    collective._others_call = nobody_calls
+    dist.barrier()
+    assert not has()
+""" + END), harness.environment(collector)))
+            for worker in collector.drained().ranks().values():
+                self.assertEqual([event["op"] for event in worker.all("coll.done")], ["allreduce_", "broadcast_"])
+            self.assert_no_fault(collector)
+
     def test_one_that_fails_raises_the_programs_exception(self):
         with Collector() as collector:
             results = harness.run_ranks(harness.script(INIT + """
