@@ -38,7 +38,7 @@ def all_rows():
     import torchs_own
     import verbs
 
-    return [*verbs.ROWS, *first_calls.HEALTHY, *first_calls.FEW, *programs.ROWS, *torchs_own.ROWS, *gloo.ROWS, *jobs.ROWS, *costs.ROWS,
+    return [*verbs.ROWS, *first_calls.HEALTHY, *torchs_own.ROWS, *first_calls.FEW, *programs.ROWS, *gloo.ROWS, *jobs.ROWS, *costs.ROWS,
             *first_calls.REST]
 
 
@@ -58,13 +58,15 @@ def play(row, end):
         return tell(row.name, Said(False, None, f"{max(0, left):.0f} s were left, and it takes {row.usual} s"), 0, left_out=True)
     scene = Scene(min(4 * row.usual, left))
     scene.setUp()
+    more = {}
     try:
         with contextlib.closing(scene):
             said = row.play(scene)
     except Exception as error:  # the others are played all the same
         said = Said(False, None, short(f"{type(error).__name__}: {error}"))
+        more = {"left_out": True} if time.monotonic() >= end else {}
     seconds = time.monotonic() - scene.began
-    return all([tell(name, one, seconds) for name, one in (said if isinstance(said, dict) else {row.name: said}).items()])
+    return all([tell(name, one, seconds, **more) for name, one in (said if isinstance(said, dict) else {row.name: said}).items()])
 
 
 def play_all(rows, at_once, end):

@@ -192,6 +192,28 @@ class FirstCollective(harness.HookTest):
     assert not has()
 """)
 
+    def test_a_removal_that_another_thread_puts_off_is_done_by_a_later_call_and_each_world_is_seen(self):
+        with Collector() as collector:
+            self.assert_ended_well(*harness.run_ranks(harness.script(INIT + """
+    from _safelaunch_hook import collective
+    has = lambda: torch._C._dispatch_has_kernel_for_dispatch_key("c10d::allreduce_", "BackendSelect")
+    nobody_calls, collective._others_call = collective._others_call, lambda: True
+    dist.all_reduce(torch.ones(1))
+    store = dist.distributed_c10d._get_default_store()
+    store.set("ready%d" % rank, "")
+    store.wait(["ready0", "ready1"])
+    dist.destroy_process_group()
+    dist.init_process_group("gloo", store=dist.PrefixStore("again", store), rank=rank, world_size=2)
+    dist.broadcast(torch.ones(1), 0)
+    assert has()
+    collective._others_call = nobody_calls
+    dist.barrier()
+    assert not has()
+""" + END), harness.environment(collector)))
+            for worker in collector.drained().ranks().values():
+                self.assertEqual([event["op"] for event in worker.all("coll.done")], ["allreduce_", "broadcast_"])
+            self.assert_no_fault(collector)
+
     def test_one_that_fails_raises_the_programs_exception(self):
         with Collector() as collector:
             results = harness.run_ranks(harness.script(INIT + """
@@ -223,11 +245,12 @@ class FirstCollective(harness.HookTest):
 
     def test_one_that_never_ends_does_not_delay_the_exit(self):
         path = harness.script("""
+            import types
             from _safelaunch_hook import completion
             def is_finished():
                 print("asked", flush=True)
                 return False
-            completion._Poll(is_finished, None, None).wait_in_a_thread()
+            completion._Poll(is_finished, types.SimpleNamespace(is_begun=lambda: True), None).wait_in_a_thread()
         """)
         with Collector() as collector:
             result = harness.python(path, harness.environment(collector))
@@ -259,6 +282,38 @@ class FirstCollective(harness.HookTest):
 """ + END), harness.environment(collector)))
             for worker in collector.drained().ranks().values():
                 self.assertEqual(worker.first("coll.done")["op"], "allreduce_")
+            self.assert_no_fault(collector)
+
+    def test_the_end_in_one_world_is_told_before_the_next_world_begins(self):
+        with Collector() as collector:
+            self.assert_ended_well(*harness.run_ranks(harness.script("""
+    import threading, types, torch, torch.distributed as dist
+    from _safelaunch_hook import completion
+    dist.init_process_group("gloo")
+    rank, store = dist.get_rank(), dist.distributed_c10d._get_default_store()
+    asked, finished = threading.Event(), []
+    class Event:
+        def __init__(self, device): pass
+        def record(self, stream): pass
+        def query(self):
+            if threading.get_ident() != threading.main_thread().ident: asked.set()
+            return bool(finished)
+    completion._work_in = lambda result: None
+    completion.device_among = lambda arguments: types.SimpleNamespace(type="fake")
+    completion._SHORTEST_WAIT = completion._LONGEST_WAIT = 3600  # between two looks, unless it is woken
+    torch.Event, torch.fake = Event, types.SimpleNamespace(current_stream=lambda device: None)
+    dist.all_reduce(torch.ones(1))
+    asked.wait()
+    finished.append(True)
+    dist.barrier()
+    store.set("ready%d" % rank, "")
+    store.wait(["ready0", "ready1"])
+    dist.destroy_process_group()
+    dist.init_process_group("gloo", store=dist.PrefixStore("again", store), rank=rank, world_size=2)
+""" + END), harness.environment(collector)))
+            for worker in collector.drained().ranks().values():
+                names = [name for name in worker.names() if name in ("init.enter", "coll.done")]
+                self.assertEqual(names, ["init.enter", "coll.done", "init.enter"])
             self.assert_no_fault(collector)
 
     def test_later_batches_are_torchs_own_methods_again(self):

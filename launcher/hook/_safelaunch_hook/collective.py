@@ -31,10 +31,10 @@ _batches = {}  # thread → the first collective of the batch (_start_coalescing
 def watch(torch):
     """Begins to watch. Call it before a world's group is made: each world has a first collective."""
     captures.watch(torch)
-    if _put_back:
-        return
     _pending[:] = [True]
     _passed[0] = 0
+    if _put_back:
+        return
     if "with_keyset" in inspect.signature(torch.library.Library.impl).parameters:
         _watch_dispatcher(torch)
     else:

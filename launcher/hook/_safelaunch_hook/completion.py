@@ -11,6 +11,7 @@ Three know the end, in this order:
 
 What the device has to do before it comes to the collective is no wait for others: an event before the call tells.
 """
+import os
 import sys
 import time
 
@@ -21,6 +22,14 @@ _SHORTEST_WAIT = 0.0005  # seconds between two looks
 _LONGEST_WAIT = 0.1
 _LONG_QUEUE = 1  # second for which the device may do other things before anybody is told
 _LONGEST_END = 5  # seconds for which a poller that is stuck inside torch delays the exit; others end at once
+_polls = {}  # pid → the last poll of this process: a forked child inherits the note, but not the thread
+
+
+def leave_world():
+    """Says what there is to say of the world's first collective now: later it would be taken for the next world's."""
+    poll = _polls.pop(os.getpid(), None)
+    if poll is not None:
+        poll.end()
 
 
 class Collective:
@@ -147,7 +156,8 @@ class _Poll:
         self._ended.acquire()
 
     def wait_in_a_thread(self):
-        ending.before_exit(self._end)
+        _polls[os.getpid()] = self
+        ending.before_exit(self.end)
         answers.start_thread(self._poll)
 
     def _poll(self):
@@ -181,6 +191,9 @@ class _Poll:
             wait = min(wait * 1.5, _LONGEST_WAIT)
         return captures.ask(question)
 
-    def _end(self):
-        self._stop.release()
-        self._ended.acquire(True, _LONGEST_END)
+    def end(self):
+        """Lets the thread look once more; at the end of a world and again at the exit."""
+        if self._stop.locked():
+            self._stop.release()
+        if self._ended.acquire(True, _LONGEST_END):
+            self._ended.release()
