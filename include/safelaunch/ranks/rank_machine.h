@@ -353,8 +353,8 @@ class RankMachine {
   NamedRanks named_;
   // When each process was last asked whether its hook hears.
   std::map<ProcessId, TimePoint> asked_at_;
-  std::set<ProcessId> failing_;       // processes that an uncaught exception is ending
-  std::set<ProcessId> in_torch_;      // processes whose hook has seen them call torch.distributed
+  std::set<ProcessId> failing_;   // processes that an uncaught exception is ending
+  std::set<ProcessId> in_torch_;  // processes whose hook has seen them call torch.distributed
   // Processes whose first kernel NCCL's plugin has seen begin, and not end; with the end of the
   // collective that their hooks have told meanwhile.
   std::map<ProcessId, std::optional<StageReached>> on_device_;

@@ -180,8 +180,10 @@ constexpr NearMiss kNearMisses[] = {
      "ImportError: libtorch_cuda.so: undefined symbol: cublasLtMatmul"},
     {"nccl-unhandled", "none", "NCCL errors are handled asynchronously"},
     {"watchdog-timeout", "none",
-     "[E ProcessGroupNCCL.cpp:1982] [Rank 0] Received a dump signal due to a collective timeout from this local rank "
-     "and we will try our best to dump the debug info. Last enqueued NCCL work: 1, last completed NCCL work: -1."},
+     "[E ProcessGroupNCCL.cpp:1982] [Rank 0] Received a dump signal due to a collective timeout "
+     "from this local rank "
+     "and we will try our best to dump the debug info. Last enqueued NCCL work: 1, last completed "
+     "NCCL work: -1."},
     {"watchdog-timeout", "watchdog-stuck",
      "[F ProcessGroupNCCL.cpp:1185] ProcessGroupNCCL's watchdog got stuck for 480 seconds without "
      "making progress"},

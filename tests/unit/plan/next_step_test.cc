@@ -296,8 +296,7 @@ TEST_CASE("a healer outside the chain is taken from all that are known", "[next_
   CHECK(story.next().why == "heals shm-attach");
 }
 
-TEST_CASE("a healer outside the chain, which heals nothing, takes no link's place",
-          "[next_step]") {
+TEST_CASE("a healer outside the chain, which heals nothing, takes no link's place", "[next_step]") {
   Story story({"basic", "gloo-fallback"});
   story.progress.seen = {.backends = {"nccl"}, .gpu = true};
   story.progress.tried = {"basic", "no-p2p"};

@@ -83,7 +83,8 @@ TEST_CASE("who makes a group of some ranks waits for its members", "[hook_messag
 }
 
 TEST_CASE("a collective that is queued behind the device's own work is no wait", "[hook_message]") {
-  const auto left = only_event<StageLeft>(read(R"({"e":"coll.queued","rank":1,"op":"allreduce_"})"));
+  const auto left =
+      only_event<StageLeft>(read(R"({"e":"coll.queued","rank":1,"op":"allreduce_"})"));
   CHECK(left.stage == Stage::collective);
   CHECK(left.device_works);
 }
