@@ -33,7 +33,7 @@ LAUNCHED = {
     "torchrun, FSDP2 and tensor parallel": (lambda: torchrun(JOB, ranks=4), "fsdp2_and_tensor_parallel"),
 }
 RANKS = {"fsdp2_and_tensor_parallel": 4}
-# ZeRO-1 over gloo with tensors of a double's GPU stands still in its second step: rank 0 in backward, rank 1 in step.
+# ZeRO-1 over gloo, with tensors of a double's GPU, stood still in its second step: rank 0 in backward, rank 1 in step.
 NOT_OVER_GLOO = {"deepspeed"}
 
 
