@@ -324,6 +324,21 @@ class FirstCollective(harness.HookTest):
     except RuntimeError: pass  # gloo has no batches; a method that does not bind raises a TypeError
 """), ["allreduce_"] * 2)
 
+    def test_a_device_without_events_is_taken_for_finished_and_said_to_be_unobserved(self):
+        with Collector() as collector:
+            self.assert_ended_well(*harness.run_ranks(harness.script("""
+    import torch, torch.distributed as dist
+    from _safelaunch_hook import completion
+    dist.init_process_group("gloo")
+    class Device: type = "unheard_of"
+    completion._work_in = lambda result: None
+    completion.device_among = lambda arguments: Device()
+    dist.all_reduce(torch.ones(1))
+    dist.barrier()
+""" + END), harness.environment(collector)))
+            for worker in collector.drained().ranks().values():
+                self.assertIs(worker.first("coll.done")["observed"], False)
+
     def test_a_batch_is_over_when_all_of_its_calls_are(self):
         """gloo has no batches, so the two functions that begin and end one are played."""
         with Collector() as collector:

@@ -67,7 +67,10 @@ class Collective:
         work = _work_in(result)
         if work is not None:
             return work.is_completed
-        return _always if self._device is None else _event_behind(self._device)
+        try:
+            return _always if self._device is None else _event_behind(self._device)
+        except Exception:  # a device whose streams and events torch does not know
+            return None
 
     def _finished(self, work, observed=True):
         """Asks the future for its value, since is_completed() is true for a failed work too. (The work's
