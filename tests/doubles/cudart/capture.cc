@@ -97,6 +97,10 @@ cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle*, cudaGr
   return told(cudaErrorNotSupported);
 }
 
+cudaError_t cudaGraphDebugDotPrint(cudaGraph_t, const char*, unsigned) {  // torch up to 2.13 asks
+  return told(cudaErrorNotSupported);
+}
+
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
   return told(cuGraphDestroy(graph));
 }
