@@ -1,20 +1,10 @@
-"""The verbs over torch's own CUDA build and the doubles of the device: they agree on the GPUs, and tell what ranks do on them.
-
-SAFELAUNCH_TEST_CUDA_PYTHON names that Python, SAFELAUNCH_DOUBLES the folder of the doubles (tests/doubles/README.md).
-"""
+"""The verbs over torch's own CUDA build and the doubles of the device: they agree on the GPUs, and tell what ranks do on them."""
 
 import json
 import os
-import pathlib
 import subprocess
-import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
-from harness import SAFELAUNCH, SKIPPED, SafelaunchTest, main, wait_until  # noqa: E402
-
-PYTHON = os.environ.get("SAFELAUNCH_TEST_CUDA_PYTHON", "")
-DOUBLES = pathlib.Path(os.environ.get("SAFELAUNCH_DOUBLES", pathlib.Path(SAFELAUNCH).parents[2] / "tests/doubles/lib"))
-OF_THE_DRIVER = ("libcuda.so.1", "libnvidia-ml.so.1")  # all others come with torch, whose RPATH only a preload overrides
+from over_doubles import PYTHON, SAFELAUNCH, SafelaunchTest, main, over_doubles, wait_until
 
 # Rank 0 ends the training of all, once the test has seen enough.
 TRAINS = """
@@ -37,9 +27,7 @@ dist.destroy_process_group()
 
 class Verbs(SafelaunchTest):
     def over_doubles(self, gpus=2, **more):
-        brought = [str(path) for path in sorted(DOUBLES.glob("*.so.*")) if path.name not in OF_THE_DRIVER]
-        return self.environment(LD_LIBRARY_PATH=str(DOUBLES), LD_PRELOAD=" ".join(brought), SAFELAUNCH_DOUBLE_NCCL="2.30.7",
-                                SAFELAUNCH_DOUBLE_GPUS=str(gpus), TMPDIR=str(self.folder), **more)
+        return self.environment(**over_doubles(gpus=gpus), TMPDIR=str(self.folder), **more)
 
     def told(self, *words, **environment):
         return subprocess.run([SAFELAUNCH, *words], env=self.over_doubles(**environment), cwd=self.folder, stdin=subprocess.DEVNULL,
@@ -89,7 +77,4 @@ class Verbs(SafelaunchTest):
 
 
 if __name__ == "__main__":
-    if not PYTHON or not (DOUBLES / "libcudart.so.13").exists():
-        print("skipped: SAFELAUNCH_TEST_CUDA_PYTHON or the double of the CUDA runtime is missing")
-        sys.exit(SKIPPED)
-    main(needs=())
+    main()
