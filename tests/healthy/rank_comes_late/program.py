@@ -1,4 +1,5 @@
 """Rank 1 works before it comes to init."""
+CUDA = "it prints a loss, and the doubles multiply no matrices"
 from workbench import DDP, free_port
 
 QUICK = True
