@@ -110,13 +110,22 @@ def _follow_if_first(name, arguments):
         return (None if _pending else _passes_by), None
     channel.emit("coll.enter", op=name)
     collective = Collective(name, arguments)
+    ended, failed = _end_of(collective)
 
     def returned(result):
         if native.get_ident() in _batches:
             _batches[native.get_ident()] = collective
-            return
+        else:
+            ended(result)
+
+    return returned, failed
+
+
+def _end_of(collective):
+    """What to call when its call, or the batch that it is in, has returned or failed."""
+    def returned(result):
         _stop_watching()
-        quietly(name, collective.returned, result)
+        quietly(collective.name, collective.returned, result)
 
     def failed(error):
         collective.failed(error)
@@ -160,18 +169,7 @@ def _watch_batches(groups):
 
     def ends(args, kwargs):
         collective = _batches.pop(native.get_ident(), None)
-        if collective is None:
-            return args, kwargs, None, None
-
-        def returned(result):
-            _stop_watching()
-            quietly(collective.name, collective.returned, result)
-
-        def failed(error):
-            collective.failed(error)
-            _pending[:] = [True]
-
-        return args, kwargs, returned, failed
+        return (args, kwargs) + ((None, None) if collective is None else _end_of(collective))
 
     def put_back():
         for name, method in methods.items():

@@ -72,33 +72,10 @@ TrueKernel select(Type type) {
   };
 }
 
-/// write_indices(numbers, sizes, dimensions, count): a number becomes a place in each dimension.
-TrueKernel places() {
-  return [](void** arguments, dim3) -> std::function<void()> {
-    auto* numbers = argument<std::int64_t*>(arguments, 0);
-    const int dimensions = argument<int>(arguments, 2);
-    const int elements = argument<int>(arguments, 3);
-    if (dimensions > 16 || (elements > 0 && !is_memory(numbers))) return {};
-    const auto* given = static_cast<const int*>(arguments[1]);
-    const std::vector<int> sizes(given, given + dimensions);
-    return [=] {
-      for (int i = 0; i < elements; ++i) {
-        std::int64_t rest = numbers[i];
-        for (int one = dimensions - 1; one >= 0; --one) {
-          const int size = sizes[static_cast<std::size_t>(one)];
-          numbers[i + std::int64_t{one} * elements] = rest % size;
-          rest /= size;
-        }
-      }
-    };
-  };
-}
-
 }  // namespace
 
 std::optional<TrueKernel> nonzero_kernel(std::string_view name) {
   const auto has = [&](std::string_view word) { return name.find(word) != std::string_view::npos; };
-  if (has("write_indices<int>")) return places();
   const auto flag = template_arguments(name, "NonZeroOp");
   const auto type = flag.size() == 1 ? type_named(flag[0]) : std::nullopt;
   const bool reduces = has("DeviceReduceKernel<") || has("DeviceReduceSingleTileKernel<");
