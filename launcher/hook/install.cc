@@ -32,7 +32,8 @@ void add_hook_to(Environment& environment, const fs::path& directory, std::strin
                  std::string_view token) {
   const std::string_view before = value_or(environment, "PYTHONPATH");
   environment["PYTHONPATH"] =
-      before.empty() ? directory.string() : fmt::format("{}:{}", directory.string(), before);
+      fmt::format("{}:{}{}{}", directory.string(), (directory / "torch_door").string(),
+                  before.empty() ? "" : ":", before);
   environment[std::string(kHookVariable)] = socket;
   environment[std::string(kHookTokenVariable)] = token;
 }

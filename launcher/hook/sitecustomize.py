@@ -4,6 +4,9 @@ Short, because it is the one file that Python compiles anew wherever compiled fi
 """
 import sys
 
+# The second door is needed where this file is not run, and nobody else is to see a package there.
+_door = __file__.rpartition("/")[0] + "/torch_door"
+sys.path[:] = [entry for entry in sys.path if entry != _door]
 _forbidden, sys.dont_write_bytecode = sys.dont_write_bytecode, False  # in our own directory they are not
 try:
     import _safelaunch_hook

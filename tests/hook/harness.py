@@ -27,11 +27,13 @@ atexit.register(shutil.rmtree, _folder, True)
 HOOK = os.path.join(_folder, "hook")
 shutil.copytree(SOURCE, HOOK, ignore=shutil.ignore_patterns("__pycache__", "*.cc", "CMakeLists.txt"))
 
+TORCH_DOOR = os.path.join(HOOK, "torch_door")
+
 
 def environment(collector=None, **variables):
     """What safelaunch gives to a command. A variable that is None is taken away."""
     result = {name: value for name, value in os.environ.items() if not name.startswith("SAFELAUNCH_")}
-    result["PYTHONPATH"] = HOOK
+    result["PYTHONPATH"] = HOOK + ":" + TORCH_DOOR
     result["OMP_NUM_THREADS"] = "1"
     result["PYTHONFAULTHANDLER"] = "1"  # finish() asks one that hangs for its stacks
     if collector is not None:

@@ -52,9 +52,19 @@ class Doors(harness.HookTest):
     @torch_at_hand.needs(torch_at_hand.entry_points_of_backends)
     def test_a_foreign_sitecustomize_before_ours_leaves_torchs_door_open(self):
         foreign = folder_with(sitecustomize="print('foreign')")
-        names, = self.names(TRAIN, PYTHONPATH=foreign + ":" + harness.HOOK)
+        names, = self.names(TRAIN, PYTHONPATH=":".join([foreign, harness.HOOK, harness.TORCH_DOOR]))
         self.assertEqual(self.result.out, "foreign\n")
         self.assertEqual((names[0], names[-2], names[-1]), ("imported", "coll.done", "exit"))
+
+    def test_no_package_of_ours_is_listed_where_the_first_door_is_open(self):
+        self.names("""
+            import importlib.metadata, subprocess, sys
+            listed = [one.metadata["Name"] for one in importlib.metadata.distributions()]
+            listed += subprocess.check_output([sys.executable, "-m", "pip", "freeze"], text=True).split()
+            listed += [point.value for point in importlib.metadata.entry_points(group="torch.backends")]
+            print([name for name in listed if "safelaunch" in name], len(listed) > 1)
+        """)
+        self.assertEqual(self.result.out, "[] True\n")
 
     def test_without_torchs_door_the_import_is_watched(self):
         names, = self.names(TRAIN, TORCH_DEVICE_BACKEND_AUTOLOAD=0)

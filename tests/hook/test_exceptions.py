@@ -111,7 +111,8 @@ class Uncaught(harness.HookTest):
     def test_an_excepthook_that_ends_the_process_leaves_the_event(self):
         folder = harness.os.path.dirname(harness.script("import os, sys; sys.excepthook = lambda *_: os._exit(7)",
                                                         "sitecustomize.py"))
-        result, worker = self.run_one("import torch\nraise ValueError('told')", PYTHONPATH=folder + ":" + harness.HOOK)
+        path = ":".join([folder, harness.HOOK, harness.TORCH_DOOR])
+        result, worker = self.run_one("import torch\nraise ValueError('told')", PYTHONPATH=path)
         self.assertEqual((result.code, result.err), (7, ""))
         self.assertEqual([event["err"] for event in worker.all("exception")], ["told"])
 

@@ -188,7 +188,7 @@ class Greenlets(harness.HookTest):
     @torch_at_hand.needs(torch_at_hand.entry_points_of_backends)
     def test_that_were_there_before_us_get_no_thread_of_ours(self):
         folder = os.path.dirname(harness.script(self.PATCH, "sitecustomize.py"))
-        names = self.train(TRAIN, PYTHONPATH=folder + ":" + harness.HOOK)
+        names = self.train(TRAIN, PYTHONPATH=":".join([folder, harness.HOOK, harness.TORCH_DOOR]))
         self.assertEqual(names[-3:], ["coll.enter", "coll.done", "exit"])
 
     @unittest.skipUnless(importlib.util.find_spec("gevent"), "no gevent")

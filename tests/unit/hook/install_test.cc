@@ -61,7 +61,7 @@ TEST_CASE("the installed directory has both doors") {
   const auto directory = install_hook(cache.path());
   REQUIRE(directory.has_value());
   CHECK(fs::exists(*directory / "sitecustomize.py"));
-  CHECK(content(*directory / "safelaunch_hook-0.dist-info/entry_points.txt")
+  CHECK(content(*directory / "torch_door/safelaunch_hook-0.dist-info/entry_points.txt")
             .find("[torch.backends]") == 0);
 }
 
@@ -143,14 +143,15 @@ TEST_CASE("the hook comes first on PYTHONPATH, before what the user has there") 
 
   add_hook_to(environment, "/cache/hook-1", "@name", "token");
 
-  CHECK(environment == Environment{{"PATH", "/bin"},
-                                   {"PYTHONPATH", "/cache/hook-1:/home/me/lib"},
-                                   {"SAFELAUNCH_HOOK", "@name"},
-                                   {"SAFELAUNCH_HOOK_TOKEN", "token"}});
+  CHECK(environment ==
+        Environment{{"PATH", "/bin"},
+                    {"PYTHONPATH", "/cache/hook-1:/cache/hook-1/torch_door:/home/me/lib"},
+                    {"SAFELAUNCH_HOOK", "@name"},
+                    {"SAFELAUNCH_HOOK_TOKEN", "token"}});
 }
 
 TEST_CASE("without a PYTHONPATH the hook alone is on it, and not the working directory") {
   Environment environment{{"PYTHONPATH", ""}};
   add_hook_to(environment, "/cache/hook-1", "@name", "token");
-  CHECK(environment["PYTHONPATH"] == "/cache/hook-1");
+  CHECK(environment["PYTHONPATH"] == "/cache/hook-1:/cache/hook-1/torch_door");
 }
