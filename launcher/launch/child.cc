@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,14 +22,14 @@
 #include "safelaunch/launch/find_program.h"
 
 // Everything that can fail for want of memory is made before the fork. Between fork and exec there
-// are only system calls: first the tie to the parent and the session, then terminal, descriptors
-// and CPUs, at last the signals. The step at which one fails comes back with its errno through the
+// are only system calls: first the tie to the parent and the session, then descriptors and CPUs, at
+// last the signals. The step at which one fails comes back with its errno through the
 // pipe of Boost.Process, so that the error can name it.
 namespace safelaunch::launch {
 namespace {
 
 /// The steps of a start.
-enum class ExecStep { session = 1, terminal, descriptors, cpus, exec };
+enum class ExecStep { session = 1, descriptors, cpus, exec };
 
 /// The step at which a start failed, and its errno, as one number that fits through Boost.Process's
 /// error pipe.
@@ -58,7 +57,6 @@ class ExecPlan {
 
  private:
   [[nodiscard]] bool tie_to_parent() const;
-  [[nodiscard]] bool take_terminal() const;
   [[nodiscard]] bool arrange_descriptors() const;
   [[nodiscard]] bool bind_cpus() const;
   void exec() const;
@@ -146,7 +144,6 @@ ExecPlan::ExecPlan(const LaunchSpec& spec, std::string program)
 ExecFailure ExecPlan::run() const {
   errno = 0;
   if (!tie_to_parent()) return {ExecStep::session, errno};
-  if (!take_terminal()) return {ExecStep::terminal, errno};
   if (!arrange_descriptors()) return {ExecStep::descriptors, errno};
   if (!bind_cpus()) return {ExecStep::cpus, errno};
   close_ours_on_exec(inherited().fds);
@@ -159,11 +156,7 @@ bool ExecPlan::tie_to_parent() const {
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return false;
   if (::getppid() != parent_)
     ::_exit(128 + SIGKILL);  // the parent was killed before PDEATHSIG could take effect
-  return spec_.session == Session::shared || ::setsid() >= 0;
-}
-
-bool ExecPlan::take_terminal() const {
-  return !spec_.terminal || ::ioctl(*spec_.terminal, TIOCSCTTY, 0) == 0;
+  return spec_.session == Session::shared ? ::setpgid(0, 0) == 0 : ::setsid() >= 0;
 }
 
 bool ExecPlan::arrange_descriptors() const {
@@ -252,7 +245,6 @@ class UntoldExecutor {
 const char* doing(ExecStep step) {
   switch (step) {
     case ExecStep::session: return "making a session for it";
-    case ExecStep::terminal: return "giving it its terminal";
     case ExecStep::descriptors: return "connecting its input and output";
     case ExecStep::cpus: return "binding it to its CPUs";
     case ExecStep::exec: return "executing it";
@@ -322,6 +314,7 @@ Child::~Child() {
 void Child::kill_and_forget() {
   if (!running()) return;
   awaited_->on_exit = nullptr;
+  awaited_->on_stop = nullptr;
   send(SIGKILL);
 }
 

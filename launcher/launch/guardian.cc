@@ -18,6 +18,7 @@
 #include "pidfd.h"
 #include "safelaunch/host/proc.h"
 #include "safelaunch/launch/descendants.h"
+#include "safelaunch/launch/terminal_loan.h"
 
 /// The guardian is a loop over signals: it hands each on, looks after children at a SIGCHLD, and
 /// has at most one deadline. The supervisor's side is below it: the split, and the watch that ends
@@ -64,12 +65,16 @@ void report_survivors() {
 
 void leave_nothing_running(Duration patience = kKillPatience) {
   if (kill_descendants(patience) > 0) report_survivors();
+  restore_terminal();
 }
 
-/// Lets `signal` do to us what it does by default.
-void suffer(int signal) {
+enum class Whom { us, group };
+
+/// Lets `signal` do to us what it does by default; to our whole process group, if the terminal
+/// would have sent it there had the job no terminal of its own.
+void suffer(int signal, Whom whom = Whom::us) {
   ::signal(signal, SIG_DFL);
-  ::raise(signal);
+  ::kill(whom == Whom::group ? 0 : ::getpid(), signal);
   sigset_t only;
   sigemptyset(&only);
   sigaddset(&only, signal);
@@ -191,10 +196,16 @@ class Guardian {
   /// the guardian stop. Without a shell that could ever continue us the kernel ignores the signal,
   /// and all go on at once.
   void stop_too() {
-    if (asked_to_stop_by_ == 0) return;  // somebody has stopped the supervisor alone
-    suffer(std::exchange(asked_to_stop_by_, 0));
+    const int job_by = halves() != nullptr ? halves()->stops_by.exchange(0) : 0;
+    const int by = std::exchange(asked_to_stop_by_, 0);
+    if (by == 0 && job_by == 0) return;  // somebody has stopped the supervisor alone
+    by != 0 ? suffer(by) : suffer(job_by, Whom::group);
     const sigset_t all = all_signals();
     ::sigprocmask(SIG_BLOCK, &all, nullptr);
+    // Whoever lets us go on does it by a SIGCONT, which is blocked and waits.
+    sigset_t waiting;
+    ::sigpending(&waiting);
+    if (halves() != nullptr) halves()->did_not_stop = sigismember(&waiting, SIGCONT) == 0;
     ::kill(supervisor_, SIGCONT);
   }
 
@@ -207,6 +218,7 @@ class Guardian {
     ::kill(supervisor_, SIGKILL);
     kill_descendants(
         Duration{});  // no patience: the supervisor has told which processes it waits for
+    restore_terminal();
     ::_exit(halves()->farewell - 1);
   }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <termios.h>
+
 #include <atomic>
 #include <csignal>
 #include <cstdint>
@@ -15,6 +17,11 @@ struct Halves {
   std::atomic<int> farewell;    ///< 1 + the exit code with which the supervisor is ending
   /// Until when processes of the job may live, as Clock's own count; 0: there is no such limit.
   std::atomic<Clock::rep> lease_until;
+  /// The signal by which the job was stopped, where the supervisor stops itself because of it.
+  std::atomic<int> stops_by;
+  std::atomic<bool> did_not_stop;  ///< the kernel ignored it: no shell is there to let us go on
+  std::atomic<bool> keys_lent;     ///< the terminal's keys are the job's, and `modes` its own modes
+  termios modes;
 };
 
 /// The shared page; nullptr where the program was not split, or the kernel had no page.

@@ -39,9 +39,17 @@ struct Reaper::Watch {
   void reap() {
     int wait_status = 0;
     int pid = 0;
-    while ((pid = ::waitpid(-1, &wait_status, WNOHANG)) > 0)
-      tell(pid, *exit_status_from_wait(wait_status));
+    while ((pid = ::waitpid(-1, &wait_status, WNOHANG | WUNTRACED)) > 0)
+      WIFSTOPPED(wait_status) ? tell_stop(pid, WSTOPSIG(wait_status))
+                              : tell(pid, *exit_status_from_wait(wait_status));
     if (pid < 0 && errno == ECHILD && on_childless) std::exchange(on_childless, nullptr)();
+  }
+
+  void tell_stop(int pid, int signal) {
+    const auto found = awaited.find(pid);
+    if (found == awaited.end() || !found->second->on_stop) return;
+    const auto child = found->second;  // the call may end the attempt that waits for it
+    child->on_stop(signal);
   }
 
   void tell(int pid, const ExitStatus& status) {
@@ -61,7 +69,7 @@ Reaper::Reaper(boost::asio::io_context& io, OnOrphan on_orphan)
 Reaper::~Reaper() = default;
 
 std::shared_ptr<Reaper::Awaited> Reaper::await(ProcessId child, OnExit on_exit) {
-  auto entry = std::make_shared<Awaited>(Awaited{child, std::move(on_exit), false});
+  auto entry = std::make_shared<Awaited>(Awaited{child, std::move(on_exit), {}, false});
   watch_->awaited.insert_or_assign(child.pid, entry);
   return entry;
 }

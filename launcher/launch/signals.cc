@@ -98,9 +98,10 @@ SignalIntake::SignalIntake(boost::asio::io_context& io, OnSignal on_signal)
 
 SignalIntake::~SignalIntake() = default;
 
-Duration suspend_job() {
+Duration suspend_job(int signal) {
   const TimePoint before = Clock::now();
   const auto frozen = freeze_descendants();
+  if (halves() != nullptr) halves()->stops_by = signal;
   ::raise(SIGSTOP);  // the guardian sees it, and stops itself as the shell expects
   thaw(frozen);
   return std::chrono::duration_cast<Duration>(Clock::now() - before);

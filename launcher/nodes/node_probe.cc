@@ -132,7 +132,7 @@ void NodeProbe::publish() {
 
 void NodeProbe::take(const launch::ReceivedSignal& received) {
   if (received.ignored) return;
-  if (stops_it(received.signal)) return void(launch::suspend_job());
+  if (stops_it(received.signal)) return void(launch::suspend_job(received.signal));
   if (!ends_the_probe(received.signal)) return;
   // The first signal lets the ranks take their communicator down; the second one kills them.
   if (session_ && stopping_)

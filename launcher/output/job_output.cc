@@ -69,7 +69,9 @@ class JobOutput::State : public std::enable_shared_from_this<State> {
 
   void start();
   Result<ChildStreams> open(std::optional<Rank> rank);
+  void read_now();
   void finish();
+  [[nodiscard]] int terminal() const;
   void window_changed();
   void hide();
   [[nodiscard]] bool drained() const { return drained_; }
@@ -265,15 +267,25 @@ void JobOutput::State::unpark() {
   }
 }
 
-void JobOutput::State::finish() {
+void JobOutput::State::read_now() {
   for (const auto& stream : streams_) {
-    if (!stream->read_end.is_open()) continue;
-    for (int i = 0; i < kLastChunks; ++i) {
+    for (int i = 0; i < kLastChunks && stream->read_end.is_open(); ++i) {
       const Got got = read_chunk(*stream);
       if (got == Got::nothing || got == Got::end) break;
     }
-    close(*stream);
   }
+}
+
+void JobOutput::State::finish() {
+  read_now();
+  for (const auto& stream : streams_)
+    if (stream->read_end.is_open()) close(*stream);
+}
+
+int JobOutput::State::terminal() const {
+  for (const auto& stream : streams_)
+    if (!stream->id.rank && ::isatty(stream->read_end.fd()) != 0) return stream->read_end.fd();
+  return -1;
 }
 
 void JobOutput::State::window_changed() {
@@ -358,6 +370,14 @@ std::string JobOutput::tail(StreamId id) const {
 
 void JobOutput::window_changed() {
   state_->window_changed();
+}
+
+int JobOutput::terminal() const {
+  return state_->terminal();
+}
+
+void JobOutput::read_now() {
+  state_->read_now();
 }
 
 void JobOutput::hide() {

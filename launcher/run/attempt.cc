@@ -135,6 +135,10 @@ void Attempt::on_all_ended() {
   take(AllWorkersEnded{});
 }
 
+void Attempt::on_key(int by) {
+  listener_.key_pressed(by);
+}
+
 void Attempt::on_verdict(const Failure& verdict) {
   const bool ras = spec_.ras != profile::Ras::off && !spec_.nccl.ras_address.empty() &&
                    may_ask_ras_about(verdict, watch_.seen().nccl);
@@ -219,7 +223,8 @@ void Attempt::orphan_ended(int pid, const ExitStatus& status) {
 
 void Attempt::signal(const launch::ReceivedSignal& received) {
   // The watch's JobClock notices the pause itself, so nothing is done here.
-  if (!received.ignored && stops_for_the_shell(received.signal)) return void(launch::suspend_job());
+  if (!received.ignored && stops_for_the_shell(received.signal))
+    return workers_.suspend(received.signal);
   if (received.signal == SIGWINCH) {
     output_.window_changed();
     services_.terminal.window_changed();

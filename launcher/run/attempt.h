@@ -57,6 +57,7 @@ class Attempt final : Workers::Listener, ranks::RankWatch::Listener, output::Job
     virtual void attempt_stops() = 0;
     /// Ranks begin to wait for others, or none waits any longer.
     virtual void ranks_wait(bool wait) = 0;
+    virtual void key_pressed(int signal) = 0;
     /// Several nodes: another picture of this node's ranks, for the leader.
     virtual void ranks_pictured(const std::vector<ranks::RankPicture>& ranks) = 0;
     /// Several nodes: asks the agents of the other nodes where their ranks stand; each answer goes
@@ -120,6 +121,7 @@ class Attempt final : Workers::Listener, ranks::RankWatch::Listener, output::Job
   void on_started(Rank rank, ProcessId process) override;
   void on_exit(std::optional<Rank> rank, ProcessId process, const ExitStatus& status) override;
   void on_all_ended() override;
+  void on_key(int by) override;
   void on_verdict(const Failure& verdict) override;
   void on_meeting() override;
   void on_training() override;

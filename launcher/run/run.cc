@@ -446,6 +446,10 @@ void Run::ranks_wait(bool wait) {
   if (nodes_) nodes_->watch_others(wait);
 }
 
+void Run::key_pressed(int signal) {
+  take(launch::ReceivedSignal{signal, 0, launch::SignalOrigin::terminal});
+}
+
 void Run::ranks_pictured(const std::vector<ranks::RankPicture>& ranks) {
   if (nodes_) nodes_->ranks_pictured(ranks);
 }

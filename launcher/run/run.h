@@ -76,6 +76,7 @@ class Run final : Attempt::Listener, RunProbe::Listener, Nodes::Listener, Shelf 
   void ranks_meet() override;
   void attempt_stops() override;
   void ranks_wait(bool wait) override;
+  void key_pressed(int signal) override;
   void ranks_pictured(const std::vector<ranks::RankPicture>& ranks) override;
   void nodes_asked() override;
   void leader_answered(const ranks::RankAnswers& answers) override;

@@ -1,5 +1,6 @@
 #include "workers.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "safelaunch/launch/signals.h"
@@ -16,6 +17,19 @@ std::optional<int> standard_input() {
   return STDIN_FILENO;
 }
 
+/// The end of the child's output that is a terminal; -1 for none.
+int terminal_of(const output::ChildStreams& streams) {
+  for (const int fd : {streams.out.get(), streams.err.get()})
+    if (::isatty(fd) != 0) return fd;
+  return -1;
+}
+
+bool same_terminal(int a, int b) {
+  unsigned one = 0;
+  unsigned other = 0;
+  return ::ioctl(a, TIOCGDEV, &one) == 0 && ::ioctl(b, TIOCGDEV, &other) == 0 && one == other;
+}
+
 launch::LaunchSpec launch_spec(const WorkerSpec& worker, const output::ChildStreams& streams) {
   launch::LaunchSpec spec;
   spec.argv = worker.argv;
@@ -24,24 +38,45 @@ launch::LaunchSpec launch_spec(const WorkerSpec& worker, const output::ChildStre
   spec.in = standard_input();
   spec.out = streams.out.get();
   spec.err = streams.err.get();
-  // The pseudo-terminal becomes the launcher's own, so that it hears of a changed window size.
-  if (isatty(streams.out.get()) != 0) spec.terminal = streams.out.get();
   return spec;
 }
 
 }  // namespace
+
+Workers::Workers(launch::Reaper& reaper, output::JobOutput& output, Listener& listener)
+    : reaper_(reaper),
+      output_(output),
+      listener_(listener),
+      terminal_(
+          reaper.io(), [&listener](int signal) { listener.on_key(signal); },
+          [&output] { output.read_now(); }) {}
+
+// A launcher may ask at the terminal, as it would without us. Ranks of our own spawn have none, as
+// those of torchrun.
+bool Workers::may_ask(const WorkerSpec& worker, const output::ChildStreams& streams) {
+  const int terminal = launch::foreground_terminal();
+  const int slave = terminal_of(streams);
+  return !worker.rank && terminal >= 0 && slave >= 0 &&
+         terminal_.offer(terminal, output_.terminal(), slave);
+}
 
 Result<void> Workers::start(const WorkerSpec& worker) {
   Result<output::ChildStreams> streams =
       worker.rank ? output_.open_rank(*worker.rank) : output_.open_launcher();
   if (!streams) return streams.error();
   const std::size_t index = children_.size();
+  launch::LaunchSpec spec = launch_spec(worker, *streams);
+  if (may_ask(worker, *streams)) {
+    spec.session = launch::Session::shared;
+    if (same_terminal(STDIN_FILENO, launch::foreground_terminal())) spec.in = terminal_of(*streams);
+  }
   Result<launch::Child> child = launch::spawn(
-      reaper_, launch_spec(worker, *streams),
+      reaper_, spec,
       [this, rank = worker.rank, index](const ExitStatus& status) { ended(rank, index, status); });
   if (!child) return child.error();
   ++running_;
   children_.push_back(std::move(*child));
+  if (spec.session == launch::Session::shared) terminal_.watch(children_[index]);
   if (worker.rank) listener_.on_started(*worker.rank, children_[index].id());
   return {};
 }
@@ -51,8 +86,13 @@ void Workers::send(int signal, launch::SignalOrigin origin) const {
     origin == launch::SignalOrigin::terminal ? child.send_to_group(signal) : child.send(signal);
 }
 
+void Workers::suspend(int signal) {
+  terminal_.suspend(children_.front(), signal);
+}
+
 void Workers::ended(std::optional<Rank> rank, std::size_t index, const ExitStatus& status) {
   --running_;
+  terminal_.job_ended(status);
   listener_.on_exit(rank, children_[index].id(), status);
   if (running_ == 0) listener_.on_all_ended();
 }

@@ -3,6 +3,7 @@
 #include "safelaunch/base/event.h"
 #include "safelaunch/launch/child.h"
 #include "safelaunch/launch/signals.h"
+#include "safelaunch/launch/terminal_loan.h"
 #include "safelaunch/output/job_output.h"
 
 namespace safelaunch::run {
@@ -26,13 +27,14 @@ class Workers {
     virtual void on_started(Rank rank, ProcessId process) = 0;
     virtual void on_exit(std::optional<Rank> rank, ProcessId process, const ExitStatus& status) = 0;
     virtual void on_all_ended() = 0;
+    /// The user wants the job ended by a key, though the job has the terminal's keys.
+    virtual void on_key(int signal) = 0;
 
    protected:
     ~Listener() = default;
   };
 
-  Workers(launch::Reaper& reaper, output::JobOutput& output, Listener& listener)
-      : reaper_(reaper), output_(output), listener_(listener) {}
+  Workers(launch::Reaper& reaper, output::JobOutput& output, Listener& listener);
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
@@ -43,14 +45,19 @@ class Workers {
   /// Sends a signal to each that runs; one that comes from a terminal to its process group, as the
   /// terminal would: a shell script that waits for its ranks does not hand it on.
   void send(int signal, launch::SignalOrigin origin) const;
+
+  /// Stops all, and us, until the shell lets us go on; see `launch::suspend_job`.
+  void suspend(int signal);
   [[nodiscard]] bool running() const { return running_ > 0; }
 
  private:
+  bool may_ask(const WorkerSpec& worker, const output::ChildStreams& streams);
   void ended(std::optional<Rank> rank, std::size_t index, const ExitStatus& status);
 
   launch::Reaper& reaper_;
   output::JobOutput& output_;
   Listener& listener_;
+  launch::TerminalLoan terminal_;
   std::vector<launch::Child> children_;
   std::size_t running_ = 0;
 };

@@ -44,6 +44,10 @@ class Terminal:
                 raise AssertionError(f"the terminal did not show {text!r}; it showed\n{self.output.decode(errors='replace')}")
         return self.output
 
+    def read_until_after(self, start, text, seconds=60):
+        """Reads until the screen has shown the text behind what it had shown first."""
+        self.read_until(text, seconds, self.output.count(text, 0, start) + 1)
+
     def _read(self, seconds):
         if seconds <= 0 or not select.select([self.master], [], [], seconds)[0]:
             return False

@@ -75,7 +75,7 @@ class Supervisor {
       case SIGTERM:
       case SIGHUP:
         return stopper_.stop({launch::StopMode::polite, received.signal, options_.grace});
-      case SIGTSTP: return void(launch::suspend_job());
+      case SIGTSTP: return void(launch::suspend_job(received.signal));
       default: return child_->send(received.signal);
     }
   }

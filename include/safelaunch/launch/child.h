@@ -10,10 +10,11 @@
 
 namespace safelaunch::launch {
 
-/// The session of a child.
+/// What a child shares with us. It leads a process group of its own in any case: only the signals
+/// that we pass on reach it.
 enum class Session {
-  own,     ///< its own: only the terminal's signals that we pass on reach it; the rule for a job
-  shared,  ///< ours, and our process group
+  own,     ///< nothing; it has no terminal to ask at
+  shared,  ///< our session, whose terminal is that of a `TerminalLoan`
 };
 
 /// A program to start, and the manner. Everything else it gets as we got it from the shell:
@@ -26,8 +27,7 @@ struct LaunchSpec {
   std::optional<int> out = 1;
   std::optional<int> err = 2;
   Session session = Session::own;
-  std::optional<int> terminal;  ///< the slave of a pty that becomes its controlling terminal
-  std::vector<int> cpus;        ///< the CPUs it may run on; empty: all that we may
+  std::vector<int> cpus;  ///< the CPUs it may run on; empty: all that we may
 };
 
 /// One child process. To destroy it while it runs kills the process, but not its own children,
@@ -44,8 +44,11 @@ class Child {
 
   /// Signals the process alone; nothing happens where it has ended.
   void send(int signal) const;
-  /// Signals its process group, of which it must be the leader (Session::own).
+  /// Signals its process group.
   void send_to_group(int signal) const;
+
+  /// Calls `on_stop` with the signal whenever the process is stopped by one.
+  void when_stopped(Reaper::OnStop on_stop) { awaited_->on_stop = std::move(on_stop); }
 
  private:
   void kill_and_forget();

@@ -18,12 +18,15 @@ namespace safelaunch::launch {
 class Reaper {
  public:
   using OnExit = std::function<void(const ExitStatus&)>;
+  using OnStop = std::function<void(int signal)>;
   using OnOrphan = std::function<void(int pid, const ExitStatus&)>;
 
-  /// A child for which somebody waits. `on_exit` is called once, or never if it was cleared before.
+  /// A child for which somebody waits. `on_exit` is called once, or never if it was cleared before;
+  /// `on_stop` whenever a signal (SIGTSTP, SIGTTIN) has stopped it.
   struct Awaited {
     ProcessId process;
     OnExit on_exit;
+    OnStop on_stop;
     bool ended = false;
   };
 

@@ -45,11 +45,12 @@ class SignalIntake {
   std::unique_ptr<Ear> ear_;
 };
 
-/// Obeys a SIGTSTP (Ctrl-Z), SIGTTIN or SIGTTOU to safelaunch. Stops every process of the job, then
-/// ourselves, so that the shell takes its terminal back. When the shell lets us go on (`fg`, `bg`),
-/// lets the job go on too, and returns how long all stood still: the caller moves the job's
-/// deadlines by that time. Processes that were stopped before stay stopped.
-Duration suspend_job();
+/// Obeys a SIGTSTP (Ctrl-Z), SIGTTIN or SIGTTOU that came to safelaunch, or that has stopped the
+/// job. Stops every process of the job, then ourselves, so that the shell takes its terminal back.
+/// When the shell lets us go on (`fg`, `bg`), lets the job go on too, and returns how long all
+/// stood still: the caller moves the job's deadlines by that time. Processes that were stopped
+/// before stay stopped.
+Duration suspend_job(int signal);
 
 /// Whether we may read from the shell's terminal: not in the background, and not without a
 /// terminal. The supervisor has a session of its own, so the kernel does not hold it back.

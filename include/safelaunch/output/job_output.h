@@ -93,6 +93,12 @@ class JobOutput {
   /// children are told.
   void window_changed();
 
+  /// The master of the pseudo-terminal to which the launcher writes; -1 where it writes to none.
+  [[nodiscard]] int terminal() const;
+
+  /// Shows everything that is there, without waiting for more.
+  void read_now();
+
   /// Writes only to the files from now on, because the last words of a job that we end ourselves
   /// are no news on the screen.
   void hide();

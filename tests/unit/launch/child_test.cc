@@ -1,7 +1,6 @@
 #include "safelaunch/launch/child.h"
 
 #include <fcntl.h>
-#include <pty.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -159,19 +158,6 @@ TEST_CASE("a child leads a session of its own unless it is to share ours") {
   CHECK(world.run(spec).output.find("leader: 1") != std::string::npos);
   spec.session = launch::Session::shared;
   CHECK(world.run(spec).output.find("leader: 0") != std::string::npos);
-}
-
-TEST_CASE("a pty's slave becomes the controlling terminal") {
-  World world;
-  int master = -1;
-  int slave = -1;
-  REQUIRE(::openpty(&master, &slave, nullptr, nullptr, nullptr) == 0);
-  const UniqueFd owner(master);
-  const UniqueFd end(slave);
-  launch::LaunchSpec spec = spec_of({victim("show_state")});
-  CHECK(world.run(spec).output.find("terminal: 0") != std::string::npos);
-  spec.terminal = slave;
-  CHECK(world.run(spec).output.find("terminal: 1") != std::string::npos);
 }
 
 TEST_CASE("a child can be bound to CPUs, and a CPU that is not there is an error") {

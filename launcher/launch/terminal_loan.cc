@@ -1,0 +1,264 @@
+#include "safelaunch/launch/terminal_loan.h"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <csignal>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "halves.h"
+#include "safelaunch/base/unique_fd.h"
+#include "safelaunch/host/activity.h"
+#include "safelaunch/host/proc.h"
+#include "safelaunch/host/process_tree.h"
+#include "safelaunch/launch/guardian.h"
+#include "safelaunch/launch/signals.h"
+
+// The supervisor is to the job what a shell is: the leader of its session, which sets the
+// foreground of the session's terminal. It blocks SIGTTOU, so it may always do so. The modes that
+// the true terminal had stand in the page of both halves: where the supervisor is killed, the
+// guardian restores them.
+namespace safelaunch::launch {
+namespace {
+
+using Descriptor = boost::asio::posix::stream_descriptor;
+
+/// How often a job is looked at whose stops nobody tells us.
+constexpr Duration kLookAgain{500};
+
+/// A terminal takes no more than this of a line.
+constexpr std::size_t kKeysAtOnce = 512;
+
+Halves alone{};  // where the program was not split
+
+Halves& page() {
+  return halves() != nullptr ? *halves() : alone;
+}
+
+bool asks_for_terminal(int signal) {
+  return signal == SIGTTIN || signal == SIGTTOU;
+}
+
+/// Each key comes as it is. The ends of lines in the output are still adapted by this terminal, as
+/// the job's does not.
+termios with_raw_keys(termios modes) {
+  const tcflag_t output = modes.c_oflag;
+  ::cfmakeraw(&modes);
+  modes.c_oflag = output;
+  modes.c_cc[VMIN] = 1;
+  modes.c_cc[VTIME] = 0;
+  return modes;
+}
+
+void give_input_modes(const termios& ours, int pty) {
+  termios modes{};
+  if (::tcgetattr(pty, &modes) != 0) return;
+  modes.c_iflag = ours.c_iflag;
+  modes.c_lflag = ours.c_lflag;
+  std::copy(std::begin(ours.c_cc), std::end(ours.c_cc), std::begin(modes.c_cc));
+  ::tcsetattr(pty, TCSANOW, &modes);
+}
+
+/// `timeout` and its like ignore SIGTTIN, so that a stop of what they run is not theirs.
+bool is_deaf(ProcessId job) {
+  constexpr std::string_view kKey = "\nSigIgn:\t";
+  const auto status = host::read_whole(host::ProcPath(job.pid, "status").c_str());
+  const auto at = status ? status->find(kKey) : std::string::npos;
+  if (at == std::string::npos) return false;
+  const auto ignored = std::strtoull(status->c_str() + at + kKey.size(), nullptr, 16);
+  return (ignored & (1ULL << (SIGTTIN - 1))) != 0;
+}
+
+/// Whether a process of the job's own process group is stopped.
+bool group_is_stopped(ProcessId job) {
+  const auto tree = host::tree_of(job, host::Procfs());
+  return std::ranges::any_of(tree, [&](const host::ProcessFacts& process) {
+    const auto stat = host::stat_of(process.id.pid);
+    return stat && stat->group == job.pid && process.state == 'T';
+  });
+}
+
+bool somebody_reads_terminal(ProcessId job) {
+  const auto sample = host::sample_tree(job, Clock::now(), host::Procfs());
+  return std::ranges::any_of(sample.processes, [](const auto& process) {
+    return std::ranges::any_of(process.threads, [](const auto& one) { return one.at_terminal; });
+  });
+}
+
+}  // namespace
+
+/// The way of the keys from our terminal to the job's.
+struct TerminalLoan::Keys : std::enable_shared_from_this<Keys> {
+  Keys(boost::asio::io_context& io, int our_terminal, UniqueFd pty_master, OnKey callback)
+      : terminal(our_terminal),
+        master(std::move(pty_master)),
+        look(io),
+        from(io),
+        to(io, ::fcntl(master.get(), F_DUPFD_CLOEXEC, 0)),
+        on_key(std::move(callback)) {}
+
+  void lend(ProcessId to_job) {
+    job = to_job;
+    termios modes{};
+    if (::tcgetattr(terminal, &modes) != 0) return;
+    page().modes = modes;
+    page().keys_lent = true;
+    const termios raw = with_raw_keys(modes);
+    ::tcsetattr(terminal, TCSANOW, &raw);
+    ::tcsetpgrp(master.get(), job.pid);
+    from.assign(::fcntl(terminal, F_DUPFD_CLOEXEC, 0));
+    await_keys();
+  }
+
+  /// True if they were lent.
+  bool take_back() {
+    from.close();
+    if (!page().keys_lent) return false;
+    restore_terminal();
+    ::tcsetpgrp(master.get(), ::getpgrp());
+    return true;
+  }
+
+  void await_keys() {
+    from.async_wait(Descriptor::wait_read,
+                    [self = shared_from_this()](const boost::system::error_code& error) {
+                      if (!error) self->read_keys();
+                    });
+  }
+
+  void read_keys() {
+    std::array<char, kKeysAtOnce> room;
+    const ssize_t size = ::read(from.native_handle(), room.data(), room.size());
+    if (size <= 0) return from.close();  // the terminal is gone
+    const std::string_view typed(room.data(), static_cast<std::size_t>(size));
+    for (const char key : typed)
+      if (const int signal = wish_of(key); signal != 0) {
+        on_key(signal);
+        return await_keys();
+      }
+    unwritten.append(typed);
+    write_keys();
+  }
+
+  /// The signal for which the key stands, where nothing of the job reads the terminal.
+  int wish_of(char key) {
+    termios modes{};
+    if (::tcgetattr(master.get(), &modes) != 0 || (modes.c_lflag & ISIG) == 0) return 0;
+    const auto is = [&](int what) { return static_cast<cc_t>(key) == modes.c_cc[what]; };
+    const int signal = is(VINTR) ? SIGINT : is(VQUIT) ? SIGQUIT : 0;
+    return signal != 0 && !somebody_reads_terminal(job) ? signal : 0;
+  }
+
+  /// Reads on only when the job's terminal has taken what was read.
+  void write_keys() {
+    const ssize_t size = ::write(to.native_handle(), unwritten.data(), unwritten.size());
+    if (size > 0) unwritten.erase(0, static_cast<std::size_t>(size));
+    if (unwritten.empty()) return await_keys();
+    to.async_wait(Descriptor::wait_write,
+                  [self = shared_from_this()](const boost::system::error_code& error) {
+                    if (!error && self->from.is_open()) self->write_keys();
+                  });
+  }
+
+  int terminal;
+  UniqueFd master;
+  ProcessId job;
+  boost::asio::steady_timer look;
+  Descriptor from;
+  Descriptor to;
+  OnKey on_key;
+  std::string unwritten;
+};
+
+TerminalLoan::TerminalLoan(boost::asio::io_context& io, OnKey on_key, Drain drain)
+    : io_(io), on_key_(std::move(on_key)), drain_(std::move(drain)) {}
+
+// The session gives its terminal up before the master is closed, since the kernel would take that
+// for a hangup of our whole session.
+TerminalLoan::~TerminalLoan() {
+  if (!keys_) return;
+  keys_->look.cancel();
+  keys_->take_back();
+  keys_->to.close();
+  const UniqueFd terminal(::open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC));
+  if (terminal) ::ioctl(terminal.get(), TIOCNOTTY);
+}
+
+bool TerminalLoan::offer(int terminal, int master, int slave) {
+  termios modes{};
+  UniqueFd end(::fcntl(master, F_DUPFD_CLOEXEC, 0));
+  if (!end || ::tcgetattr(terminal, &modes) != 0 || ::ioctl(slave, TIOCSCTTY, 0) != 0) return false;
+  give_input_modes(modes, master);
+  keys_ = std::make_shared<Keys>(io_, terminal, std::move(end), on_key_);
+  return true;
+}
+
+void TerminalLoan::watch(Child& job) {
+  job.when_stopped([this, &job](int signal) { job_stopped(job, signal); });
+  look_later(job);
+}
+
+void TerminalLoan::look_later(const Child& job) {
+  keys_->look.expires_after(kLookAgain);
+  keys_->look.async_wait([this, &job](const boost::system::error_code& cancelled) {
+    if (cancelled || !job.running() || !is_deaf(job.id())) return;
+    if (!page().keys_lent && group_is_stopped(job.id())) job_stopped(job, SIGTTIN);
+    look_later(job);
+  });
+}
+
+void TerminalLoan::job_stopped(const Child& job, int signal) {
+  if (asks_for_terminal(signal) && in_foreground()) {
+    drain_();
+    keys_->lend(job.id());
+    return job.send_to_group(SIGCONT);
+  }
+  if (!page().keys_lent && !asks_for_terminal(signal)) return;
+  suspend(job, signal == SIGSTOP ? SIGTSTP : signal);
+  // The kernel does the same with a stopped job whose shell has gone.
+  if (asks_for_terminal(signal) && page().did_not_stop) job.send_to_group(SIGHUP);
+  job.send_to_group(SIGCONT);
+}
+
+void TerminalLoan::suspend(const Child& job, int signal) {
+  drain_();
+  const bool lent = keys_ && keys_->take_back();
+  suspend_job(signal);
+  if (lent && in_foreground()) keys_->lend(job.id());
+}
+
+void TerminalLoan::job_ended(const ExitStatus& status) {
+  if (!keys_) return;
+  drain_();
+  if (!keys_->take_back()) return;
+  const auto* killed = std::get_if<Signaled>(&status);
+  const bool by_key = killed != nullptr && (killed->signal == SIGINT || killed->signal == SIGQUIT);
+  if (by_key && guardian_pid() != 0) ::kill(-::getpgid(guardian_pid()), killed->signal);
+}
+
+int foreground_terminal() {
+  if (!in_foreground()) return -1;
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::isatty(fd) != 0) return fd;
+  return -1;
+}
+
+void restore_terminal() {
+  if (!page().keys_lent.exchange(false)) return;
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::isatty(fd) != 0) {
+      ::tcsetattr(fd, TCSADRAIN, &page().modes);
+      return;
+    }
+}
+
+}  // namespace safelaunch::launch

@@ -1,0 +1,144 @@
+"""Programs that ask a person, at a true terminal: the question is answered, and the keys are the program's, as without safelaunch."""
+
+import json
+import os
+import shutil
+import signal
+import sys
+import termios
+
+from harness import SAFELAUNCH, SafelaunchTest, children_of, main, wait_until
+from terminal import Terminal
+
+PYTHON = sys.executable
+CURSES = ("import curses\ndef ask(screen):\n  screen.addstr('key? '); screen.refresh(); return screen.getkey()\n"
+          "print('got', curses.wrapper(ask))")
+RAW = ("import sys, termios, tty\nmodes = termios.tcgetattr(0); tty.setraw(0); print('key? ', end='', flush=True)\n"
+       "key = sys.stdin.read(1); termios.tcsetattr(0, termios.TCSANOW, modes); print('got', repr(key))")
+
+# name: the command; what is typed once a text is there; what the screen shows at the end
+PROGRAMS = {
+    "read": (["sh", "-c", "printf 'name? ' >/dev/tty; read x </dev/tty; echo got $x"], [("name? ", "joe\n")], "got joe"),
+    "read without stdin": (["sh", "-c", "exec </dev/null; printf 'name? ' >/dev/tty; read x </dev/tty; echo got $x"],
+                           [("name? ", "joe\n")], "got joe"),
+    "two that ask": (["sh", "-c", "printf 'a? '; read a; sh -c 'printf \"b? \" >/dev/tty; read b </dev/tty; echo $b'; echo got $a"],
+                     [("a? ", "1\n"), ("b? ", "2\n")], "2\r\ngot 1"),
+    "read -s": (["bash", "-c", "read -s -p 'word? ' x; echo; echo got $x"], [("word? ", "hush\n")], "got hush"),
+    "select": (["bash", "-c", "select x in one two; do echo got $x; break; done"], [("#? ", "2\n")], "got two"),
+    "below timeout": (["timeout", "100", "sh", "-c", "printf 'name? ' >/dev/tty; read x </dev/tty; echo got $x"],
+                      [("name? ", "joe\n")], "got joe"),
+    "cat": (["sh", "-c", "echo ready; cat"], [("ready", "line\n"), ("line\r\nline", "\x04")], "line"),
+    "input": ([PYTHON, "-c", "print('got', input('name? '))"], [("name? ", "joe\n")], "got joe"),
+    "getpass": ([PYTHON, "-c", "import getpass; print('got', getpass.getpass('word? '))"], [("word? ", "hush\n")], "got hush"),
+    "raw keys": ([PYTHON, "-c", RAW], [("key? ", "\x03")], r"got '\x03'"),
+    "curses": ([PYTHON, "-c", CURSES], [("key? ", "x")], "got x"),
+    "Python": ([PYTHON, "-i", "-q", "-c", "pass"],
+               [(">>> ", "40+2\n"), ("42", "wrong\x03"), ("KeyboardInterrupt", "print('al' 'ive')\n"), ("alive", "exit()\n")], "alive"),
+    "a shell's job control": (["bash", "--norc", "-i"],
+                              [("$ ", "sh -c 'echo u''p; exec sleep 1000'\n"), ("up", "\x1a"), ("Stopped", "kill %1; fg; echo do''ne\n"), ("done", "exit\n")],
+                              "Terminated"),
+    "less": (["sh", "-c", "seq 500 | less; echo ended $?"], [("\n20", "G"), ("500", "q")], "ended 0"),
+    "more": (["sh", "-c", "seq 500 > many; more many; echo ended $?"], [("--More--", "q")], "ended 0"),
+    "vi": (["sh", "-c", "vi -u NONE -N text; cat text"], [("~", "iwritten\x1b:wq\r")], "written\r\n"),
+    "nano": (["sh", "-c", "nano text; cat text"], [("GNU nano", "written"), ("written", "\x0f"), ("Name to Write", "\r"), ("Wrote", "\x18")],
+             "written\r\n"),
+    "ssh-keygen": (["ssh-keygen", "-q", "-t", "ed25519", "-f", "key"], [("passphrase", "\n"), ("again", "\n")], "again"),
+    "gdb": (["gdb", "-q", "-nx"], [("(gdb)", "print 40+2\n"), ("$1 = 42", "quit\n")], "42"),
+    "script": (["script", "-q", "-c", "printf 'name? '; read x; echo got $x", "/dev/null"], [("name? ", "joe\n")], "got joe"),
+    "fzf": (["sh", "-c", "seq 20 | fzf"], [("20/20", "17"), ("1/20", "\r")], "17"),
+    "dialog": (["dialog", "--yesno", "really?", "8", "40"], [("really?", "\r")], "really?"),
+}
+
+
+def needed(words):
+    """The programs without which this row means nothing."""
+    text = " ".join(words)
+    return [name for name in ("bash", "less", "more", "vi", "nano", "ssh-keygen", "gdb", "script", "fzf", "dialog", "timeout")
+            if name in text.replace(";", " ").split() or words[0] == name]
+
+
+class AtATerminal(SafelaunchTest):
+    def terminal(self, *words, **options):
+        folder = self.folder / f"at-{len(list(self.folder.iterdir()))}"
+        folder.mkdir()
+        env = self.environment(TERM="xterm", PS1="$ ", HISTFILE="", PAGER="cat")
+        return Terminal(words, env=env, cwd=folder, **options)
+
+    def answered(self, words, steps):
+        """Its status and all that its terminal has shown."""
+        terminal, seen = self.terminal(*words), 0
+        for text, keys in steps:
+            terminal.read_until_after(seen, text.encode())
+            seen = len(terminal.output)
+            terminal.type(keys.encode())
+        return terminal.close(60), terminal.output.decode(errors="replace")
+
+    def test_whoever_asks_is_answered_as_without_us(self):
+        for name, (words, steps, expected) in PROGRAMS.items():
+            if not all(map(shutil.which, needed(words))):
+                continue
+            with self.subTest(name):
+                bare, _ = self.answered(words, steps)
+                status, screen = self.answered([SAFELAUNCH, "--", *words], steps)
+                self.assertEqual(status, bare, screen)
+                self.assertIn(expected, screen)
+
+    def test_ctrl_z_stops_a_program_that_has_the_keys_and_fg_gives_them_back(self):
+        shell = self.terminal("bash", "--norc", "-i")
+        asks = f"{SAFELAUNCH} sh -c 'read a; echo got $a; read b; echo then $b'"
+        shell.type(f"{asks}; echo en''ded\n".encode())
+        shell.read_until(b"then $b'")
+        shell.type(b"one\n")
+        shell.read_until(b"got one")
+        shell.type(b"\x1a")
+        shell.read_until(b"Stopped")
+        shell.type(b"echo the sh''ell; fg\n")
+        shell.read_until(b"the shell")
+        shell.read_until(b"then $b'", times=3)
+        shell.type(b"two\n")
+        shell.read_until(b"then two")
+        shell.type(b"exit\n")
+        self.assertEqual(shell.close(), 0)
+
+    def test_in_the_background_of_a_shell_whoever_asks_is_stopped_until_fg(self):
+        shell = self.terminal("bash", "--norc", "-i")
+        shell.type(f"{SAFELAUNCH} sh -c 'echo rea''dy; while ! [ -e go ]; do sleep 0.01; done; read a; echo got $a'\n".encode())
+        shell.read_until(b"ready")
+        shell.type(b"\x1a")
+        shell.read_until(b"Stopped")
+        shell.type(b"bg; touch go; while ! jobs -s | grep -q Stopped; do sleep 0.01; done; fg\n")
+        shell.read_until(b"got $a'", times=5)
+        shell.type(b"one\n")
+        shell.read_until(b"got one")
+        shell.type(b"exit\n")
+        self.assertEqual(shell.close(), 0)
+
+    def test_ctrl_c_behind_an_answered_question_is_told_to_us_first(self):
+        directory = self.folder / "run"
+        terminal = self.terminal(SAFELAUNCH, "--run-dir", str(directory), PYTHON, "-c", "import time\ninput('go? ')\nprint('going', flush=True)\ntime.sleep(1000)")
+        terminal.read_until(b"go? ")
+        terminal.type(b"yes\n")
+        terminal.read_until(b"going")
+        terminal.press_ctrl_c()
+        self.assertEqual(terminal.close(), 130)
+        events = [json.loads(line) for line in (directory / "events.jsonl").read_text().splitlines()]
+        self.assertIn("SIGINT", [event["signal"] for event in events if event["e"] == "signal"])
+
+    def test_the_modes_of_the_terminal_come_back_whichever_half_is_killed(self):
+        for half in ("guardian", "supervisor"):
+            with self.subTest(half):
+                terminal = self.terminal("sh", "-c", f"{SAFELAUNCH} {PYTHON} -c \"input('name? ')\"; echo ended; cat")
+                before = termios.tcgetattr(terminal.master)
+                terminal.read_until(b"name? ")
+                wait_until(lambda: termios.tcgetattr(terminal.master)[3] != before[3], what="the keys to be the job's")
+                guardian, = children_of(terminal.process.pid)
+                supervisor, = children_of(guardian)
+                os.kill(guardian if half == "guardian" else supervisor, signal.SIGKILL)
+                terminal.read_until(b"ended")
+                wait_until(lambda: termios.tcgetattr(terminal.master) == before, what="the modes as before")
+                terminal.type(b"\x04")
+                terminal.close()
+
+
+if __name__ == "__main__":
+    main(needs=())
