@@ -39,7 +39,8 @@ std::vector<StopAction> StopSequence::on(const StopEvent& event, TimePoint now) 
 }
 
 std::optional<TimePoint> StopSequence::deadline() const {
-  if (phase_ == Phase::idle || phase_ == Phase::done) return std::nullopt;
+  if (phase_ == Phase::idle || phase_ == Phase::done || deadline_ == TimePoint::max())
+    return std::nullopt;
   return deadline_;
 }
 
@@ -50,8 +51,8 @@ std::vector<StopAction> StopSequence::wanted(const StopWanted& stop, TimePoint n
     case StopMode::sweep:
       if (phase_ == Phase::sweeping) return {};
       // A sweep that follows a polite request gives no more time than the request did.
-      return sweep(phase_ == Phase::asking ? std::min(deadline_, now + stop.grace)
-                                           : now + stop.grace);
+      return sweep(std::min(phase_ == Phase::asking ? deadline_ : TimePoint::max(),
+                            now + stop.grace.value_or(kSweepGrace)));
     case StopMode::now: return kill(now);
   }
   return {};
@@ -63,7 +64,7 @@ std::vector<StopAction> StopSequence::ask(const StopWanted& stop, TimePoint now)
   user_insisted_ = user_insisted_ || insisting;
   if (phase_ == Phase::sweeping) return {};
   if (phase_ == Phase::asking && !insisting) return {};
-  if (phase_ == Phase::idle) deadline_ = now + stop.grace;
+  if (phase_ == Phase::idle) deadline_ = stop.grace ? now + *stop.grace : TimePoint::max();
   phase_ = Phase::asking;
   // The processes that the launcher has left are asked at once: nobody else would pass the signal
   // on.
@@ -78,7 +79,8 @@ std::vector<StopAction> StopSequence::main_ended(MainEnded ended, TimePoint now)
   // its ranks get the rest of the grace to save.
   const bool rest_was_asked = ended.how == MainEnded::How::by_itself;
   const bool nobody_saves = rest_was_asked || ranks_gone_;
-  return sweep(nobody_saves ? std::min(deadline_, now + kSweepGrace) : deadline_);
+  if (nobody_saves) return sweep(std::min(deadline_, now + kSweepGrace));
+  return sweep(deadline_ == TimePoint::max() ? now + kOrphansSave : deadline_);
 }
 
 // Only a sweep is cut short: a launcher that still runs may have to collect its ranks, and to tell

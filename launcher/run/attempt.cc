@@ -132,6 +132,7 @@ void Attempt::on_exit(std::optional<Rank> rank, ProcessId process, const ExitSta
 }
 
 void Attempt::on_all_ended() {
+  if (spec_.workers.front().rank) stopper_.ranks_gone();  // they were the ranks
   take(AllWorkersEnded{});
 }
 

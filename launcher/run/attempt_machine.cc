@@ -197,10 +197,12 @@ void AttemptMachine::note(const SignalCame& event) {
     outcome_.late_signal = event.signal;
 }
 
-// The segments are kept, because no other attempt follows that would need their room.
+// The segments are kept, because no other attempt follows that would need their room. Ranks that
+// wait for each other have nothing to save yet.
 void AttemptMachine::stop_as_the_user_wants(const SignalCame& event) {
-  begin_stop({launch::StopMode::polite, event.signal, rules_.grace.in_all}, Segments::keep,
-             event.origin);
+  const bool clock_runs = rules_.grace.from_first_signal || event.waiting;
+  const auto grace = clock_runs ? std::optional(rules_.grace.in_all) : std::nullopt;
+  begin_stop({launch::StopMode::polite, event.signal, grace}, Segments::keep, event.origin);
 }
 
 void AttemptMachine::explain_and_stop(const Explaining& explaining,
@@ -215,11 +217,13 @@ void AttemptMachine::explain_and_stop(const Explaining& explaining,
   actions_.push_back(
       TellUser{fmt::format("{}: {}", who, ranks::who_waits_for_whom(*told.waiting, answers))});
   actions_.push_back(
-      TellUser{time_to_save(told.signal == SIGINT ? "Ctrl-C again" : "A second " + who)});
+      TellUser{time_to_save(told.signal == SIGINT ? "Ctrl-C again" : "A second " + who, true)});
   stop_as_the_user_wants(told);
 }
 
-std::string AttemptMachine::time_to_save(const std::string& again) const {
+std::string AttemptMachine::time_to_save(const std::string& again, bool waiting) const {
+  if (!waiting && !rules_.grace.from_first_signal)
+    return fmt::format("passed on; the job may save as long as it needs. {} kills it now", again);
   return fmt::format("stopping; the ranks get {} to save (--grace). {} kills them now",
                      describe_duration(rules_.grace.of_ranks), again);
 }
@@ -288,8 +292,8 @@ void AttemptMachine::take(const AttemptTimePassed&, TimePoint now) {
   auto& stopping = std::get<Stopping>(state_);
   stopping.explain_at.reset();
   tell_what_the_signal_met();
-  actions_.push_back(
-      TellUser{fmt::format("{}: {}", signal_name(stopping.signal), time_to_save("A second one"))});
+  actions_.push_back(TellUser{
+      fmt::format("{}: {}", signal_name(stopping.signal), time_to_save("A second one", false))});
 }
 
 void AttemptMachine::tell_what_the_signal_met() {

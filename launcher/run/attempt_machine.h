@@ -18,6 +18,10 @@ struct Grace {
   /// The time until we kill everything that lives; torchrun tells of the ranks that it has killed
   /// itself.
   Duration in_all{};
+  /// The user has told it (--grace), so it counts from their first signal. Else a job that may have
+  /// something to save may take that as long as it likes, or as a word and go on: without us nobody
+  /// would kill it either.
+  bool from_first_signal = false;
   bool operator==(const Grace&) const = default;
 };
 
@@ -239,7 +243,7 @@ class AttemptMachine {
   enum class Segments { keep, remove };
   void begin_stop(const launch::StopWanted& wanted, Segments segments = Segments::keep,
                   launch::SignalOrigin asked_by = launch::SignalOrigin::user);
-  [[nodiscard]] std::string time_to_save(const std::string& again) const;
+  [[nodiscard]] std::string time_to_save(const std::string& again, bool waiting) const;
 
   template <class State>
   [[nodiscard]] bool is() const {

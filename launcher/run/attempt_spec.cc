@@ -50,7 +50,7 @@ Grace grace_of(const settings::RunOptions& options, const job::Command& command,
       command.launcher == job::Launcher::torchrun || command.launcher == job::Launcher::accelerate;
   const Duration told = torchrun ? told_torchrun(command, environment) : Duration{};
   const Duration of_ranks = options.grace.value_or(std::max(kOfTorchrun, told));
-  return {of_ranks, torchrun ? of_ranks + kTorchrunEnds : of_ranks};
+  return {of_ranks, torchrun ? of_ranks + kTorchrunEnds : of_ranks, options.grace.has_value()};
 }
 
 void pass_grace_on(const Grace& grace, Environment& environment) {

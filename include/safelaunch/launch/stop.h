@@ -12,7 +12,8 @@ namespace safelaunch::launch {
 /// How a job is stopped.
 ///
 ///     polite   the launcher (or each worker that we spawned) is asked by the user's own signal,
-///              once, and has the whole grace: it passes the signal on, and scripts save their state
+///              once, and has the whole grace: it passes the signal on, and scripts save their
+///              state; without a grace it is waited for, since the job may take the signal as a word
 ///     sweep    every process gets TERM, and CONT where it is stopped; for a job that hangs, and
 ///              for what a job has left running when its launcher ended
 ///     now      every process is killed
@@ -24,8 +25,8 @@ enum class StopMode { polite, sweep, now };
 /// make it harder; a second INT or TERM of the user means `now`.
 struct StopWanted {
   StopMode mode = StopMode::polite;
-  int signal = SIGTERM;  ///< the user's signal; for `polite` only
-  Duration grace{};
+  int signal = SIGTERM;             ///< the user's signal; for `polite` only
+  std::optional<Duration> grace{};  ///< none: as long as it takes; for `polite` only
 };
 /// The launcher, or the last of our workers, has ended; its children may still run. One that a
 /// signal killed (a shell script on TERM) has handed the signal to nobody, so its children have not
@@ -89,7 +90,7 @@ class StopSequence {
   bool ranks_gone_ = false;
   /// The end of the launcher, where it came before anybody wanted a stop.
   std::optional<MainEnded> main_ended_;
-  TimePoint deadline_{};
+  TimePoint deadline_{};       ///< max: none
   TimePoint patience_ends_{};  ///< killing: when the stop gives up on processes that do not end
   Duration pause_{};           ///< killing: the pause before the next walk through the tree
 };
@@ -97,5 +98,8 @@ class StopSequence {
 /// The time that processes have to end by themselves when their launcher has ended; a hung job that
 /// makes room for the next attempt has it, too.
 inline constexpr Duration kSweepGrace{1'000};
+
+/// The time that processes have to save whose launcher was killed by a signal that has no grace.
+inline constexpr Duration kOrphansSave{30'000};
 
 }  // namespace safelaunch::launch

@@ -39,6 +39,25 @@ TEST_CASE("what lives at the end of the grace is killed") {
   CHECK(stop.on(TimePassed{}, t0 + seconds(30)) == kKilling);
 }
 
+TEST_CASE(
+    "without a grace a job is waited for, and only what a killed launcher leaves is on a clock") {
+  StopSequence stop;
+  CHECK(stop.on(StopWanted{StopMode::polite, SIGTERM, {}}, t0) == Actions{AskMain{SIGTERM}});
+  CHECK(stop.deadline() == std::nullopt);
+  CHECK(stop.on(TimePassed{}, t0 + std::chrono::hours(100)).empty());
+  SECTION("it ends by itself") {
+    CHECK(stop.on(MainEnded{}, t0 + seconds(2)) == kSweeping);
+    CHECK(stop.deadline() == t0 + seconds(2) + kSweepGrace);
+  }
+  SECTION("the signal kills it") {
+    CHECK(stop.on(MainEnded{MainEnded::How::by_signal}, t0 + seconds(2)) == kSweeping);
+    CHECK(stop.deadline() == t0 + seconds(2) + kOrphansSave);
+  }
+  SECTION("the user insists") {
+    CHECK(stop.on(kTerm, t0 + std::chrono::hours(1)) == kKilling);
+  }
+}
+
 TEST_CASE("a second INT or TERM kills at once, and further ones change nothing") {
   StopSequence stop;
   CHECK(stop.on(kInt, t0) == Actions{AskMain{SIGINT}});

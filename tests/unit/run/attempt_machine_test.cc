@@ -171,7 +171,29 @@ TEST_CASE("a job that takes long to end after a signal is explained in one line"
   CHECK(attempt.said().empty());
   attempt.pass(2s);
   CHECK(attempt.said() ==
-        "SIGTERM: stopping; the ranks get 30s to save (--grace). A second one kills them now\n");
+        "SIGTERM: passed on; the job may save as long as it needs. A second one kills it now\n");
+}
+
+TEST_CASE("a job that may have something to save is on no clock unless the user has set one",
+          "[attempt]") {
+  AttemptRules rules = own_spawn();
+  SECTION("none") {
+    Told attempt(rules);
+    attempt.signal(SIGHUP);
+    CHECK(attempt.last_stop().grace == std::nullopt);
+  }
+  SECTION("--grace") {
+    rules.grace.from_first_signal = true;
+    Told attempt(rules);
+    attempt.signal(SIGHUP);
+    CHECK(attempt.last_stop().grace == rules.grace.in_all);
+  }
+  SECTION("ranks that wait for each other have nothing to save") {
+    Told attempt(rules);
+    attempt.hang_with_a_person_waiting();
+    attempt.ranks_answer(rank_1_is_in("train.py:50 load"));
+    CHECK(attempt.last_stop().grace == rules.grace.in_all);
+  }
 }
 
 TEST_CASE("a hangup is not explained: nobody is there", "[attempt]") {
@@ -209,7 +231,7 @@ TEST_CASE("the ranks are asked before the signal, and told of only where the job
   attempt.pass(3s);
   CHECK(attempt.said() ==
         "SIGINT came to rank 1 in train.py:50 load\n"
-        "SIGINT: stopping; the ranks get 30s to save (--grace). A second one kills them now\n");
+        "SIGINT: passed on; the job may save as long as it needs. A second one kills it now\n");
 }
 
 TEST_CASE("a job that ends at once after a signal tells at its end where it stood", "[attempt]") {
