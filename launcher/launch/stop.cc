@@ -33,8 +33,9 @@ std::vector<StopAction> StopSequence::on(const StopEvent& event, TimePoint now) 
   return std::visit(
       Overloaded{[&](const StopWanted& stop) { return wanted(stop, now); },
                  [&](MainEnded ended) { return main_ended(ended, now); },
-                 [&](RanksGone) { return ranks_gone(now); }, [&](TreeEmpty) { return done(); },
-                 [&](TimePassed) { return time_passed(now); }},
+                 [&](RanksGone) { return ranks_gone(now); },
+                 [&](ReadersAtWork) { return readers_at_work(now); },
+                 [&](TreeEmpty) { return done(); }, [&](TimePassed) { return time_passed(now); }},
       event);
 }
 
@@ -45,7 +46,9 @@ std::optional<TimePoint> StopSequence::deadline() const {
 }
 
 std::vector<StopAction> StopSequence::wanted(const StopWanted& stop, TimePoint now) {
-  if (phase_ == Phase::killing) return {};
+  if (phase_ == Phase::killing && readers_ == Readers::killed) return {};
+  if (phase_ == Phase::killing && stop.mode != StopMode::now && !is_insisting(stop.signal))
+    return {};
   switch (stop.mode) {
     case StopMode::polite: return ask(stop, now);
     case StopMode::sweep:
@@ -53,16 +56,16 @@ std::vector<StopAction> StopSequence::wanted(const StopWanted& stop, TimePoint n
       // A sweep that follows a polite request gives no more time than the request did.
       return sweep(std::min(phase_ == Phase::asking ? deadline_ : TimePoint::max(),
                             now + stop.grace.value_or(kSweepGrace)));
-    case StopMode::now: return kill(now);
+    case StopMode::now: return kill(now, Readers::killed);
   }
   return {};
 }
 
 std::vector<StopAction> StopSequence::ask(const StopWanted& stop, TimePoint now) {
   const bool insisting = is_insisting(stop.signal);
-  if (insisting && user_insisted_) return kill(now);
+  if (insisting && user_insisted_) return kill(now, Readers::killed);
   user_insisted_ = user_insisted_ || insisting;
-  if (phase_ == Phase::sweeping) return {};
+  if (phase_ == Phase::sweeping || phase_ == Phase::killing) return {};
   if (phase_ == Phase::asking && !insisting) return {};
   if (phase_ == Phase::idle) deadline_ = stop.grace ? now + *stop.grace : TimePoint::max();
   phase_ = Phase::asking;
@@ -98,21 +101,32 @@ std::vector<StopAction> StopSequence::sweep(TimePoint end) {
   return {SignalTree{SIGTERM}, SignalTree{SIGCONT}};
 }
 
-std::vector<StopAction> StopSequence::kill(TimePoint now) {
+std::vector<StopAction> StopSequence::kill(TimePoint now, Readers readers) {
+  if (phase_ != Phase::killing) readers_until_ = now + kReadersFinish;
   phase_ = Phase::killing;
+  readers_ = readers;
   patience_ends_ = now + kKillPatience;
   pause_ = kFirstPause;
   deadline_ = now + pause_;
-  return {SignalTree{SIGKILL}};
+  return {kill_all(now)};
+}
+
+SignalTree StopSequence::kill_all(TimePoint now) const {
+  return {SIGKILL, readers_ == Readers::spared && now < readers_until_};
+}
+
+std::vector<StopAction> StopSequence::readers_at_work(TimePoint now) {
+  if (phase_ == Phase::killing && now < readers_until_) patience_ends_ = now + kKillPatience;
+  return {};
 }
 
 std::vector<StopAction> StopSequence::time_passed(TimePoint now) {
   if (phase_ == Phase::idle || now < deadline_) return {};
-  if (phase_ != Phase::killing) return kill(now);
+  if (phase_ != Phase::killing) return kill(now, Readers::spared);
   if (now >= patience_ends_) return done();
   pause_ = std::min(pause_ * 2, kLongestPause);
   deadline_ = now + pause_;
-  return {SignalTree{SIGKILL}};
+  return {kill_all(now)};
 }
 
 std::vector<StopAction> StopSequence::done() {

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <utility>
 
+#include "pipe_readers.h"
 #include "safelaunch/host/proc.h"
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/launch/descendants.h"
@@ -55,10 +56,18 @@ struct TreeStopper::Performance : std::enable_shared_from_this<Performance> {
     if (!host::proc_is_ours())
       return ask_main(all.signal);  // without /proc we know only the launcher
     if (all.signal == SIGKILL) moment.left = Duration::zero();
+    spare_readers = all.spare_readers;
     std::vector<int> met_now;
-    look_again(signal_descendants(all.signal, moment,
-                                  [&](const Descendant& found) { met_now.push_back(found.pid); }));
+    look_again(walk(all.signal, [&](const Descendant& found) { met_now.push_back(found.pid); }));
     if (all.signal == SIGTERM && met.empty()) note(met_now);
+  }
+
+  /// One walk, which passes over the readers of the job's output.
+  template <class OnSent>
+  Met walk(int signal, OnSent on_sent) {
+    const auto at_work = spare_readers ? readers.at_work(Clock::now()) : std::set<int>();
+    return signal_descendants(signal, moment, on_sent,
+                              [&](int pid) { return at_work.contains(pid); });
   }
 
   /// Notes the names of processes that were signalled. They are not reaped before we return, so the
@@ -78,15 +87,16 @@ struct TreeStopper::Performance : std::enable_shared_from_this<Performance> {
 
   /// Looks again whether all are gone. Zombies that only a debugger may reap would keep us from the
   /// end, too.
-  void look_again(const Met& walk) {
-    walks_in_vain = walk.alive == 0 ? walks_in_vain + 1 : 0;
+  void look_again(const Met& met_by_walk) {
+    walks_in_vain = met_by_walk.alive + met_by_walk.readers == 0 ? walks_in_vain + 1 : 0;
     if (walks_in_vain == kWalksThatProve) return take(TreeEmpty{});
-    if (walks_in_vain == 0 && walk.refused + walk.spared == 0) return;
+    if (met_by_walk.readers > 0) (void)sequence.on(ReadersAtWork{}, Clock::now());
+    if (walks_in_vain == 0 && met_by_walk.refused + met_by_walk.spared == 0) return;
     look.expires_after(walks_in_vain > 0 ? kProveEvery : kLookEvery);
     look.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
       const auto self = weak.lock();
       if (self && !error && self->sequence.deadline())
-        self->look_again(signal_descendants(0, self->moment));
+        self->look_again(self->walk(0, [](const Descendant&) {}));
     });
   }
 
@@ -112,6 +122,8 @@ struct TreeStopper::Performance : std::enable_shared_from_this<Performance> {
   boost::asio::steady_timer timer;
   boost::asio::steady_timer look;
   StopSequence sequence;
+  PipeReaders readers;
+  bool spare_readers = true;
   host::ExecMoment moment;
   int walks_in_vain = 0;
   struct MetBySweep {

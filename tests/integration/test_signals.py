@@ -243,6 +243,11 @@ class Stopping(SafelaunchTest):
                 for path in self.folder.glob("ready-*"):
                     path.unlink()
 
+    def test_the_reader_of_a_scripts_own_output_ends_by_itself(self):
+        run = self.run_safelaunch("bash", "-c", "exec > >(sleep 2; cat > log); echo first; seq 1000")  # twice the time of leftovers
+        self.assertEqual((run.status, run.out, run.err), (0, "", ""))
+        self.assertEqual((self.folder / "log").read_text().splitlines(), ["first", *map(str, range(1, 1001))])
+
     def test_each_signal_that_ends_a_job_reaches_its_ranks_once(self):
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGINT):
             with self.subTest(signal=number.name):

@@ -99,13 +99,14 @@ struct Met {
   std::size_t alive = 0;    ///< those that live and got the signal
   std::size_t refused = 0;  ///< those that may not be signalled
   std::size_t spared = 0;   ///< those that are left alone
+  std::size_t readers = 0;  ///< those that the caller passed over
 };
 
 /// Sends a signal (0: none, only looks) to everything of ours below us, in one walk through the
-/// tree, and calls on_sent(descendant) for each process that got it. Processes that are forked
-/// meanwhile are left for the next call.
-template <class OnSent>
-Met signal_descendants(int signal, host::ExecMoment& moment, OnSent on_sent) {
+/// tree, and calls on_sent(descendant) for each process that got it. Those for which pass_over(pid)
+/// is true get none. Processes that are forked meanwhile are left for the next call.
+template <class OnSent, class PassOver>
+Met signal_descendants(int signal, host::ExecMoment& moment, OnSent on_sent, PassOver pass_over) {
   Met met;
   const int self = ::getpid();
   ProcChildren children;
@@ -114,6 +115,10 @@ Met signal_descendants(int signal, host::ExecMoment& moment, OnSent on_sent) {
     if (is_spared(found, moment)) {
       ++met.spared;
       return false;
+    }
+    if (pass_over(found.pid)) {
+      ++met.readers;
+      return true;
     }
     const Delivery delivery = signal_descendant(found, self, signal);
     if (delivery == Delivery::sent) {
@@ -126,7 +131,8 @@ Met signal_descendants(int signal, host::ExecMoment& moment, OnSent on_sent) {
   return met;
 }
 inline Met signal_descendants(int signal, host::ExecMoment& moment) {
-  return signal_descendants(signal, moment, [](const Descendant&) {});
+  return signal_descendants(
+      signal, moment, [](const Descendant&) {}, [](int) { return false; });
 }
 
 /// Kills everything of ours below us and reaps it, however quickly it forks. We must be a subreaper

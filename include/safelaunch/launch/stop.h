@@ -18,7 +18,9 @@ namespace safelaunch::launch {
 ///              for what a job has left running when its launcher ended
 ///     now      every process is killed
 ///
-/// Whatever lives at the end of the grace is killed.
+/// Whatever lives at the end of the grace is killed. Who reads what the job has written (`exec >
+/// >(gzip > log)`) is no leftover: it ends by itself, and is only killed `now`, or when it has done
+/// nothing for a second, or after `kReadersFinish`.
 enum class StopMode { polite, sweep, now };
 
 /// Somebody wants the job stopped in this way. A further wish while a stop is under way can only
@@ -36,12 +38,15 @@ struct MainEnded {
 };
 /// No rank lives any more, so nobody is left who could save something.
 struct RanksGone {};
+/// Processes that read what the job has written are still at it.
+struct ReadersAtWork {};
 /// No living process is below us any more.
 struct TreeEmpty {};
 /// Some time has passed; perhaps the deadline.
 struct TimePassed {};
 
-using StopEvent = std::variant<StopWanted, MainEnded, RanksGone, TreeEmpty, TimePassed>;
+using StopEvent =
+    std::variant<StopWanted, MainEnded, RanksGone, ReadersAtWork, TreeEmpty, TimePassed>;
 
 /// Signal the launcher alone, or each worker that we spawned.
 struct AskMain {
@@ -51,6 +56,7 @@ struct AskMain {
 /// Signal every process of the job.
 struct SignalTree {
   int signal = 0;
+  bool spare_readers = true;
   bool operator==(const SignalTree&) const = default;
 };
 /// The stop is over. A process that still lives was killed and does not end.
@@ -80,8 +86,11 @@ class StopSequence {
   std::vector<StopAction> ask(const StopWanted& stop, TimePoint now);
   std::vector<StopAction> main_ended(MainEnded ended, TimePoint now);
   std::vector<StopAction> ranks_gone(TimePoint now);
+  std::vector<StopAction> readers_at_work(TimePoint now);
   std::vector<StopAction> sweep(TimePoint end);
-  std::vector<StopAction> kill(TimePoint now);
+  enum class Readers { spared, killed };
+  std::vector<StopAction> kill(TimePoint now, Readers readers);
+  [[nodiscard]] SignalTree kill_all(TimePoint now) const;
   std::vector<StopAction> time_passed(TimePoint now);
   std::vector<StopAction> done();
 
@@ -90,7 +99,9 @@ class StopSequence {
   bool ranks_gone_ = false;
   /// The end of the launcher, where it came before anybody wanted a stop.
   std::optional<MainEnded> main_ended_;
-  TimePoint deadline_{};       ///< max: none
+  TimePoint deadline_{};               ///< max: none
+  Readers readers_ = Readers::spared;  ///< killing
+  TimePoint readers_until_{};          ///< when the readers are killed as well
   TimePoint patience_ends_{};  ///< killing: when the stop gives up on processes that do not end
   Duration pause_{};           ///< killing: the pause before the next walk through the tree
 };
@@ -98,6 +109,9 @@ class StopSequence {
 /// The time that processes have to end by themselves when their launcher has ended; a hung job that
 /// makes room for the next attempt has it, too.
 inline constexpr Duration kSweepGrace{1'000};
+
+/// The time in which readers of the job's output may finish.
+inline constexpr Duration kReadersFinish{30'000};
 
 /// The time that processes have to save whose launcher was killed by a signal that has no grace.
 inline constexpr Duration kOrphansSave{30'000};

@@ -21,6 +21,7 @@ const StopWanted kNow{StopMode::now, 0, {}};
 
 const Actions kSweeping{SignalTree{SIGTERM}, SignalTree{SIGCONT}};
 const Actions kKilling{SignalTree{SIGKILL}};
+const Actions kKillingReadersToo{SignalTree{SIGKILL, false}};
 const Actions kDone{StopDone{}};
 
 }  // namespace
@@ -54,14 +55,14 @@ TEST_CASE(
     CHECK(stop.deadline() == t0 + seconds(2) + kOrphansSave);
   }
   SECTION("the user insists") {
-    CHECK(stop.on(kTerm, t0 + std::chrono::hours(1)) == kKilling);
+    CHECK(stop.on(kTerm, t0 + std::chrono::hours(1)) == kKillingReadersToo);
   }
 }
 
 TEST_CASE("a second INT or TERM kills at once, and further ones change nothing") {
   StopSequence stop;
   CHECK(stop.on(kInt, t0) == Actions{AskMain{SIGINT}});
-  CHECK(stop.on(kTerm, t0 + seconds(1)) == kKilling);
+  CHECK(stop.on(kTerm, t0 + seconds(1)) == kKillingReadersToo);
   for (int i = 0; i < 8; ++i) CHECK(stop.on(kInt, t0 + seconds(1)).empty());
   CHECK(stop.on(TreeEmpty{}, t0 + seconds(1)) == kDone);
 }
@@ -71,7 +72,7 @@ TEST_CASE("a TERM after a hangup is passed on and does not prolong the grace") {
   CHECK(stop.on(kHup, t0) == Actions{AskMain{SIGHUP}});
   CHECK(stop.on(kTerm, t0 + seconds(5)) == Actions{AskMain{SIGTERM}});
   CHECK(stop.deadline() == t0 + seconds(30));
-  CHECK(stop.on(kTerm, t0 + seconds(6)) == kKilling);
+  CHECK(stop.on(kTerm, t0 + seconds(6)) == kKillingReadersToo);
 }
 
 TEST_CASE("what a launcher leaves running when it ends is swept after it") {
@@ -129,7 +130,7 @@ TEST_CASE("a hung job is swept: TERM and CONT to all, then KILL, and no waiting 
   }
   SECTION("the user insists meanwhile") {
     CHECK(stop.on(kInt, t0 + milliseconds(10)).empty());
-    CHECK(stop.on(kInt, t0 + milliseconds(20)) == kKilling);
+    CHECK(stop.on(kInt, t0 + milliseconds(20)) == kKillingReadersToo);
   }
 }
 
@@ -137,20 +138,20 @@ TEST_CASE("a polite stop becomes a sweep or a kill, never the reverse") {
   StopSequence stop;
   CHECK(stop.on(kTerm, t0) == Actions{AskMain{SIGTERM}});
   CHECK(stop.on(kSweep, t0) == kSweeping);
-  CHECK(stop.on(kNow, t0) == kKilling);
+  CHECK(stop.on(kNow, t0) == kKillingReadersToo);
   CHECK(stop.on(kSweep, t0).empty());
   CHECK(stop.on(kTerm, t0).empty());
 }
 
 TEST_CASE("killing walks again and again, ever more rarely, and gives up on what does not end") {
   StopSequence stop;
-  CHECK(stop.on(kNow, t0) == kKilling);
+  CHECK(stop.on(kNow, t0) == kKillingReadersToo);
   int walks = 0;
   Duration last_pause{};
   for (auto now = stop.deadline(); now && walks < 10'000; now = stop.deadline(), ++walks) {
     const Actions actions = stop.on(TimePassed{}, *now);
     if (actions == kDone) break;
-    CHECK(actions == kKilling);
+    CHECK(actions == kKillingReadersToo);
     const auto pause = std::chrono::duration_cast<Duration>(*stop.deadline() - *now);
     CHECK(pause >= last_pause);
     last_pause = pause;
@@ -165,7 +166,7 @@ TEST_CASE("nothing happens before a stop is wanted, nor after it is done") {
   CHECK(stop.on(TreeEmpty{}, t0).empty());
   CHECK(stop.on(MainEnded{}, t0).empty());
   CHECK(stop.on(TimePassed{}, t0).empty());
-  CHECK(stop.on(kNow, t0) == kKilling);
+  CHECK(stop.on(kNow, t0) == kKillingReadersToo);
   CHECK(stop.on(TreeEmpty{}, t0) == kDone);
   CHECK(stop.on(kTerm, t0).empty());
 }
