@@ -202,6 +202,15 @@ class Surroundings(SafelaunchTest):
         self.script("env: {LD_PRELOAD: /none.so}\n", "safelaunch.yaml")
         self.assertEqual(self.run_safelaunch("--", "sh", "-c", "echo $LD_PRELOAD").out, "\n")
 
+    def test_a_file_that_nobody_named_does_not_say_where_the_job_meets(self):
+        for option in ("{master-addr: 192.0.2.1, nnodes: 2, node-rank: 1, nproc-per-node: 1, no-preflight: true, rendezvous: none}",
+                       "{rendezvous: 'tcp://192.0.2.1:4444', nnodes: 2}", "{token-file: ./tok}", "{dry-run: true}"):
+            with self.subTest(option):
+                self.script(f"options: {option}\n", "safelaunch.yaml")
+                run = self.run_safelaunch("--", "sh", "-c", "echo ran at ${MASTER_ADDR-none}")
+                self.assertEqual((run.out, run.status), ("ran at none\n", 0), run.err)
+                self.assertIn("./safelaunch.yaml is passed over: it sets the option ", run.err)
+
     def test_explain_shows_a_foreign_log_without_its_secrets(self):
         secret = "hf_tHe5eCretOfSomebody1234567890abc"
         log = f"RuntimeError: CUDA error: out of memory, as {secret}\n"
