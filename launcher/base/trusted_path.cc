@@ -81,7 +81,23 @@ class Walk {
   explicit Walk(Missing missing, Judged judged = Judged::all)
       : missing_(missing), judged_(judged) {}
 
+  /// To the last part of a path, or to where something is to be made in it.
   Result<void> along(std::string path) {
+    if (Result<void> there = go(std::move(path)); !there) return there;
+    return judge_last();
+  }
+  Result<void> into(std::string path) {
+    if (Result<void> there = go(std::move(path)); !there) return there;
+    return judge_on_the_way();
+  }
+
+  /// The facts of the path's last part.
+  [[nodiscard]] const Ownership& facts() const { return facts_; }
+  [[nodiscard]] bool ends_at_folder() const { return is_folder_; }
+  [[nodiscard]] UniqueFd take() { return std::move(at_); }
+
+ private:
+  Result<void> go(std::string path) {
     if (!path.starts_with('/')) {
       std::array<char, PATH_MAX> here{};
       if (::getcwd(here.data(), here.size()) == nullptr) return cannot("find", "this folder");
@@ -91,15 +107,9 @@ class Walk {
     if (Result<void> root = begin_at_root(); !root) return root;
     while (!rest_.empty())
       if (Result<void> step = take_step(next_name()); !step) return step;
-    return judge_last();
+    return {};
   }
 
-  /// The facts of the path's last part.
-  [[nodiscard]] const Ownership& facts() const { return facts_; }
-  [[nodiscard]] bool ends_at_folder() const { return is_folder_; }
-  [[nodiscard]] UniqueFd take() { return std::move(at_); }
-
- private:
   static Error cannot(const char* what, const std::string& path) {
     return Error{Errc::os, fmt::format("cannot {} {}: {}", what, path, strerror(errno))};
   }
@@ -219,6 +229,12 @@ bool maps_all_users(std::string_view uid_map) {
 std::optional<std::string> distrust_path(const std::string& path) {
   Walk walk(Missing::is_an_error);
   const Result<void> walked = walk.along(path);
+  return walked ? std::nullopt : std::optional(walked.error().message);
+}
+
+std::optional<std::string> distrust_place(const std::string& path) {
+  Walk walk(Missing::is_an_error);
+  const Result<void> walked = walk.into(path);
   return walked ? std::nullopt : std::optional(walked.error().message);
 }
 

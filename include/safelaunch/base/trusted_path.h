@@ -38,6 +38,10 @@ enum class Outsider { none, owner, named, group, everybody };
 /// one: our entries in it stay ours. A folder that cannot be looked at is not trusted.
 [[nodiscard]] std::optional<std::string> distrust_path(const std::string& path);
 
+/// The reason why others could exchange what we make in the folder at `path`, as distrust_path()
+/// gives it for what lies there. Others may write to it where it has the sticky bit.
+[[nodiscard]] std::optional<std::string> distrust_place(const std::string& path);
+
 /// Opens a folder for openat(2) and the like (O_PATH); none where a link of another user leads to
 /// it, or there is no folder. Each part is held open while it is judged, so whoever exchanges a
 /// folder with a link meanwhile cannot lead us elsewhere.

@@ -193,3 +193,12 @@ TEST_CASE("a file in the place of a folder, and one that is not there, are not t
   CHECK(distrust_path(folder / "none") ==
         "cannot open " + folder / "none" + ": No such file or directory");
 }
+
+TEST_CASE("in a sticky folder something of ours can be made, in an open one it cannot",
+          "[trusted_path]") {
+  const TemporaryFolder folder;
+  CHECK_FALSE(distrust_place(make_folder(folder, "tmp", 01777)));
+  CHECK_FALSE(distrust_place(make_folder(folder, "mine", 0755)));
+  const std::string open_folder = make_folder(folder, "open", 0777);
+  CHECK(distrust_place(open_folder) == "everybody can write to " + open_folder + " (mode 0777)");
+}
