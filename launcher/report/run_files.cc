@@ -6,6 +6,8 @@
 
 #include "json.h"
 #include "run_names.h"
+#include "safelaunch/base/both_ends.h"
+#include "safelaunch/base/harmless.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/base/user_file.h"
@@ -44,17 +46,6 @@ std::string read_range(const OpenFile& file, std::uintmax_t from, std::size_t co
   }
   text.resize(done);
   return text;
-}
-
-// Removes the torn line at the start: half a secret in it could not be recognised. Of a line that
-// is longer than a quarter of the text, only the words in that quarter go, or the first word.
-void drop_partial_start(std::string& text) {
-  constexpr std::string_view kBetweenWords = " \t\r\n\",;";
-  const std::string_view head = std::string_view(text).substr(0, text.size() / 4);
-  std::size_t end = head.find('\n');
-  if (end == std::string::npos) end = head.find_last_of(kBetweenWords);
-  if (end == std::string::npos) end = text.find_first_of(kBetweenWords);
-  text.erase(0, end == std::string::npos ? head.size() : end + 1);
 }
 
 std::size_t fitting(std::uintmax_t size, std::size_t limit) {
@@ -150,11 +141,7 @@ std::size_t escape_length(std::string_view text) {
 }
 
 bool is_unshowable(char32_t value) {
-  const bool control = value < 0x20 || (value >= 0x7f && value < 0xa0);
-  const bool turns_direction = (value >= 0x202a && value <= 0x202e) ||
-                               (value >= 0x2066 && value <= 0x2069) || value == 0x200e ||
-                               value == 0x200f;
-  return control || turns_direction;
+  return value < 0x20 || (value >= 0x7f && value < 0xa0) || hides(value);
 }
 
 class PlainWriter {
