@@ -13,7 +13,7 @@ namespace safelaunch {
 namespace {
 
 template <class Part>
-std::optional<Part> take_part(std::string_view& bytes) {
+std::optional<Part> take_struct(std::string_view& bytes) {
   if (bytes.size() < sizeof(Part)) return std::nullopt;
   Part part{};
   std::memcpy(&part, bytes.data(), sizeof part);
@@ -61,10 +61,10 @@ bool is_first_group_of_another(std::string_view users, unsigned group, unsigned 
 }  // namespace
 
 bool lets_named_write(std::string_view acl, unsigned user) {
-  const auto header = take_part<posix_acl_xattr_header>(acl);
+  const auto header = take_struct<posix_acl_xattr_header>(acl);
   if (!header || header->a_version != POSIX_ACL_XATTR_VERSION) return true;
   while (!acl.empty()) {
-    const auto entry = take_part<posix_acl_xattr_entry>(acl);
+    const auto entry = take_struct<posix_acl_xattr_entry>(acl);
     if (!entry) return true;
     const bool is_other = entry->e_tag == ACL_GROUP ||
                           (entry->e_tag == ACL_USER && entry->e_id != user && entry->e_id != 0);
