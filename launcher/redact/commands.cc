@@ -81,10 +81,15 @@ bool is_around(char c) {
   return is_quote(c) || c == ',' || c == '[' || c == ']';
 }
 
+// The end of the line, as far as a command is read.
+std::size_t end_of_command(std::string_view text, std::size_t at) {
+  return at + end_of_line(text.substr(at, kLongestCommand), 0);
+}
+
 // The words of the rest of the line; `'a', 'b'` as Python and JSON list them too.
 std::vector<Word> words_of(std::string_view text, std::size_t at) {
   std::vector<Word> words;
-  const std::size_t stop = at + end_of_line(text.substr(at, kLongestCommand), 0);
+  const std::size_t stop = end_of_command(text, at);
   while (at < stop && words.size() < kMostWords) {
     while (at < stop && (is_blank(text[at]) || is_around(text[at]))) ++at;
     const bool quoted = at > 0 && is_quote(text[at - 1]);
@@ -205,16 +210,26 @@ bool is_known(std::string_view program) {
                      [&](const PasswordOption& option) { return option.program == program; });
 }
 
+// Where the same program has to be looked at again: of a line that goes on behind what was read,
+// the second half. Else "curl curl curl …" would be read over and over.
+std::size_t looked_through(std::string_view text, std::size_t at, const std::vector<Word>& words) {
+  const std::size_t stop = end_of_command(text, at);
+  const std::size_t until = stop - at < kLongestCommand ? stop : at + kLongestCommand / 2;
+  return words.size() < kMostWords ? until : std::min(until, words[kMostWords / 2].begin);
+}
+
 }  // namespace
 
 void find_in_command(std::string_view text, std::size_t program_begin, std::size_t program_end,
-                     SecretPlaces& places) {
+                     SeenCommand& seen, SecretPlaces& places) {
   const std::string_view program = text.substr(program_begin, program_end - program_begin);
   if (!may_be_known(program) || !is_known(program)) return;
   const char next = program_end < text.size() ? text[program_end] : '\n';
   if (!is_blank(next) && !is_quote(next)) return;
+  if (program == seen.program && program_end <= seen.until) return;
   const std::vector<Word> words = words_of(text, program_end);
   if (program == "echo" || program == "printf") return find_piped(words, places);
+  seen = {program, looked_through(text, program_end, words)};
   if (among(kAttached, program)) find_attached(words, places);
   if (among(kLastWord, program)) find_last_word(program, words, places);
   if (among(kOnlyToLogIn, program) && !has(words, "login")) return;

@@ -204,7 +204,7 @@ class WordReader {
     constexpr std::size_t kLongestProgram = 14;
     find_tokens(begin, end);
     const std::size_t size = end - begin;
-    if (size >= 2 && size <= kLongestProgram) find_in_command(text_, begin, end, places_);
+    if (size >= 2 && size <= kLongestProgram) find_in_command(text_, begin, end, seen_, places_);
     if (size == 5 || size == 6)
       if (const std::size_t to = find_scheme(text_, begin, end, places_); to != end) return to;
     if (logs_in(text_, begin, end)) find_login_call(text_, end, places_);
@@ -234,16 +234,34 @@ class WordReader {
 
   std::string_view text_;
   SecretPlaces& places_;
+  SeenCommand seen_;
+};
+
+// A word that is looked for near several places of a text, each byte once.
+struct Sought {
+  std::string_view word;
+  std::size_t done = 0;
+
+  // Its next place in [from, to); npos where there is none that was not told before.
+  std::size_t next(std::string_view text, std::size_t from, std::size_t to) {
+    from = std::max(from, done);
+    to = std::min(to, text.size());
+    if (from + word.size() > to) return std::string_view::npos;
+    const std::size_t found = text.substr(0, to).find(word, from);
+    done = found == std::string_view::npos ? to - word.size() + 1 : found + 1;
+    return found;
+  }
 };
 
 void find_secrets_of_kubernetes(std::string_view text, SecretPlaces& places) {
   constexpr std::string_view kSecret = "kind: Secret\n";
   constexpr std::size_t kReach = 2'000;
+  std::array sought{Sought{"\ndata:\n"}, Sought{"\nstringData:\n"}};
   for (std::size_t at = text.find(kSecret); at != std::string_view::npos;
        at = text.find(kSecret, at + 1)) {
-    for (const std::string_view data : {"\ndata:\n", "\nstringData:\n"})
-      if (const std::size_t found = text.substr(at, kReach).find(data); found != text.npos)
-        find_in_indented(text, at + found + 1, NameKind::secret, UserNames::taken, places);
+    for (Sought& data : sought)
+      if (const std::size_t found = data.next(text, at, at + kReach); found != text.npos)
+        find_in_indented(text, found + 1, NameKind::secret, UserNames::taken, places);
   }
 }
 
@@ -252,6 +270,7 @@ void find_json_secrets_of_kubernetes(std::string_view text, SecretPlaces& places
   constexpr std::size_t kReach = 2'000;
   constexpr std::string_view kKind = "\"kind\":";
   constexpr std::string_view kSecret = "\"Secret\"";
+  std::array sought{Sought{"\"data\":"}, Sought{"\"stringData\":"}};
   for (std::size_t at = text.find(kKind); at != std::string_view::npos;
        at = text.find(kKind, at + 1)) {
     std::size_t value = at + kKind.size();
@@ -259,8 +278,8 @@ void find_json_secrets_of_kubernetes(std::string_view text, SecretPlaces& places
     if (!text.substr(value).starts_with(kSecret)) continue;
     const std::size_t from = at < kReach ? 0 : at - kReach;
     const std::string_view near = text.substr(0, std::min(text.size(), at + kReach));
-    for (const std::string_view data : {"\"data\":", "\"stringData\":"})
-      if (const std::size_t found = near.find(data, from); found != near.npos)
+    for (Sought& data : sought)
+      if (const std::size_t found = data.next(near, from, near.size()); found != near.npos)
         if (const std::size_t open = near.find('{', found); open != near.npos)
           find_in_brackets(text, open, NameKind::secret, places);
   }

@@ -34,6 +34,13 @@ TEST_CASE("each line of a known value is known", "[redact][known]") {
   CHECK(redactor.redact("first-line\nx second-line abc") == "[redacted]\nx [redacted] abc");
 }
 
+TEST_CASE("a known value is found in hexadecimal of either case", "[redact][known]") {
+  const Redactor redactor({"correct horse-battery"});
+  CHECK(redactor.redact("key 636f727265637420686f7273652d62617474657279 end") ==
+        "key [redacted] end");
+  CHECK(redactor.redact("0x636F727265637420686F7273652D62617474657279") == "0x[redacted]");
+}
+
 TEST_CASE("a known value is found at both ends of a text and at every offset of base64",
           "[redact][known]") {
   const Redactor redactor({"swordfish>>?"});
