@@ -29,6 +29,10 @@ constexpr std::array kOptions{
     PasswordOption{"curl", "--user", Holds::behind_colon},
     PasswordOption{"curl", "-U", Holds::behind_colon},
     PasswordOption{"curl", "--proxy-user", Holds::behind_colon},
+    PasswordOption{"http", "-a", Holds::behind_colon},
+    PasswordOption{"http", "--auth", Holds::behind_colon},
+    PasswordOption{"https", "-a", Holds::behind_colon},
+    PasswordOption{"https", "--auth", Holds::behind_colon},
     PasswordOption{"curl", "-b", Holds::pairs},
     PasswordOption{"curl", "--cookie", Holds::pairs},
     PasswordOption{"sshpass", "-p", Holds::all},
@@ -62,6 +66,8 @@ constexpr std::array kAttached{"mysql"sv,       "mysqldump"sv, "mysqladmin"sv,
                                "7z"sv,          "7za"sv,       "7zr"sv};
 // `-p` is a login's here, and a port's or a folder's elsewhere.
 constexpr std::array kOnlyToLogIn{"docker"sv, "podman"sv, "helm"sv, "skopeo"sv, "oras"sv, "az"sv};
+// The one word behind these is the secret: lines of ldap.conf and slapd.conf.
+constexpr std::array kSettings{"bindpw"sv, "rootpw"sv};
 // The last words of these are the secret.
 constexpr std::array kLastWord{"wandb"sv, "gcloud"sv, "mc"sv, "dvc"sv, "sqlplus"sv};
 
@@ -197,6 +203,7 @@ bool may_be_known(std::string_view program) {
     for (const PasswordOption& option : kOptions) result.set(slot_of(option.program));
     for (const std::string_view name : kAttached) result.set(slot_of(name));
     for (const std::string_view name : kLastWord) result.set(slot_of(name));
+    for (const std::string_view name : kSettings) result.set(slot_of(name));
     for (const std::string_view name : {"echo", "printf"}) result.set(slot_of(name));
     return result;
   }();
@@ -205,7 +212,7 @@ bool may_be_known(std::string_view program) {
 
 bool is_known(std::string_view program) {
   return program == "echo" || program == "printf" || among(kAttached, program) ||
-         among(kLastWord, program) ||
+         among(kLastWord, program) || among(kSettings, program) ||
          std::any_of(kOptions.begin(), kOptions.end(),
                      [&](const PasswordOption& option) { return option.program == program; });
 }
@@ -232,6 +239,7 @@ void find_in_command(std::string_view text, std::size_t program_begin, std::size
   seen = {program, looked_through(text, program_end, words)};
   if (among(kAttached, program)) find_attached(words, places);
   if (among(kLastWord, program)) find_last_word(program, words, places);
+  if (among(kSettings, program) && words.size() == 1) add(words[0], 0, Holds::all, places);
   if (among(kOnlyToLogIn, program) && !has(words, "login")) return;
   for (const PasswordOption& option : kOptions)
     if (option.program == program) find_option(words, option, places);

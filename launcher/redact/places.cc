@@ -285,6 +285,28 @@ void find_json_secrets_of_kubernetes(std::string_view text, SecretPlaces& places
   }
 }
 
+// The private members of {"kty": "RSA", "n": …, "d": …}, a JSON Web Key.
+void find_json_web_keys(std::string_view text, SecretPlaces& places) {
+  constexpr std::size_t kReach = 4'000;
+  constexpr std::size_t kShortest = 16;
+  constexpr std::string_view kType = "\"kty\":";
+  std::array sought{Sought{"\"d\":"},  Sought{"\"k\":"},  Sought{"\"p\":"}, Sought{"\"q\":"},
+                    Sought{"\"dp\":"}, Sought{"\"dq\":"}, Sought{"\"qi\":"}};
+  for (std::size_t at = text.find(kType); at != std::string_view::npos;
+       at = text.find(kType, at + 1)) {
+    const std::size_t from = at < kReach ? 0 : at - kReach;
+    for (Sought& member : sought)
+      if (std::size_t found = member.next(text, from, at + kReach); found != text.npos) {
+        found += member.word.size();
+        while (found < text.size() && (is_blank(text[found]) || text[found] == '"')) ++found;
+        std::size_t end = found;
+        while (end < text.size() && (is_base64(text[end]) || text[end] == '_' || text[end] == '-'))
+          ++end;
+        if (end - found >= kShortest) places.push_back({found, end});
+      }
+  }
+}
+
 }  // namespace
 
 std::size_t DecodedText::original(std::size_t decoded) const {
@@ -331,6 +353,7 @@ SecretPlaces secret_places(std::string_view text) {
   find_by_names_and_forms(text, places);
   find_secrets_of_kubernetes(text, places);
   find_json_secrets_of_kubernetes(text, places);
+  find_json_web_keys(text, places);
   return places;
 }
 

@@ -265,3 +265,10 @@ TEST_CASE("a program that is named twice in a line is read as far behind its sec
   line += " curl a b c d e f -u joe:orange";
   CHECK(Redactor().redact(line).ends_with("-u joe:[redacted]"));
 }
+
+TEST_CASE("the password of an ldap.conf and of HTTPie is taken out", "[redact][commands]") {
+  check_commands({{"bindpw hunter2orange", "bindpw [redacted]"},
+                  {"rootpw hunter2orange", "rootpw [redacted]"},
+                  {"bindpw must be set", "bindpw must be set"},
+                  {"http -a joe:orange example.org", "http -a joe:[redacted] example.org"}});
+}

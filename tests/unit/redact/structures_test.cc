@@ -203,3 +203,14 @@ TEST_CASE("the data of a Kubernetes secret is read once, however often its kind 
     CHECK(places.size() <= 3);
   }
 }
+
+TEST_CASE("the private members of a JSON Web Key are taken out", "[redact][structures]") {
+  CHECK(
+      structure_shown(R"({"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiM",)"
+                      R"( "d": "nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A"})") ==
+      R"({"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiM",)"
+      R"( "d": "[redacted]"})");
+  CHECK(structure_shown(R"({"k":"AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ","kty":"oct"})") ==
+        R"({"k":"[redacted]","kty":"oct"})");
+  CHECK(structure_shown(R"({"kty": "RSA", "d": "short"})") == R"({"kty": "RSA", "d": "short"})");
+}
