@@ -378,6 +378,28 @@ std::vector<DecodedText> coats_of(std::string_view text) {
   return coats;
 }
 
+DecodedText unwrapped(std::string_view text) {
+  const auto is_broken = [](std::string_view line) {
+    return (line.size() == 64 || line.size() == 76) &&
+           std::all_of(line.begin(), line.end(), is_base64);
+  };
+  DecodedText result;
+  bool in_block = false;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = end_of_line(text, at);
+    const std::string_view line = text.substr(at, end - at);
+    const bool broken = is_broken(line);
+    if (broken || in_block) {
+      result.steps.push_back({result.text.size(), at});
+      result.text += line;
+      if (!broken) result.text += '\n';
+    }
+    in_block = broken;
+    at = end + 1;
+  }
+  return result;
+}
+
 SecretPlace in_original(std::span<const DecodedText> coats, SecretPlace place) {
   for (auto coat = coats.rbegin(); coat != coats.rend(); ++coat) {
     place.begin = coat->original(place.begin);

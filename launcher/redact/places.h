@@ -40,6 +40,10 @@ using SecretPlaces = std::vector<SecretPlace>;
 /// The text without its outermost coat, without the next, …; empty where it has none.
 [[nodiscard]] std::vector<DecodedText> coats_of(std::string_view text);
 
+/// The lines of base64 that `base64` and openssl break after 64 or 76 characters, each block as one
+/// line; empty where the text has none.
+[[nodiscard]] DecodedText unwrapped(std::string_view text);
+
 /// Maps a place below these coats to its place in the text that has them.
 [[nodiscard]] SecretPlace in_original(std::span<const DecodedText> coats, SecretPlace place);
 

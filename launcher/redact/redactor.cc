@@ -230,6 +230,11 @@ SecretPlaces all_places(std::string_view text, const KnownSecrets& known) {
     for (const SecretPlace& place : found)
       places.push_back(in_original(std::span(coats).first(taken_off), place));
   });
+  const DecodedText blocks = unwrapped(text);
+  SecretPlaces found;
+  known.find(blocks.text, found);
+  for (const SecretPlace& place : found)
+    places.push_back(in_original(std::span(&blocks, 1), place));
   return places;
 }
 
