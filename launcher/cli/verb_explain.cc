@@ -23,9 +23,9 @@
 namespace safelaunch::cli {
 namespace {
 
-// So much of a log is read and filtered in a few seconds.
-constexpr std::size_t kHeadOfLog = 2U << 20;
-constexpr std::size_t kTailOfLog = 6U << 20;
+// Together they are what the diagnosis reads of a text (diagnose/log_line.h).
+constexpr std::size_t kHeadOfLog = 1U << 20;
+constexpr std::size_t kTailOfLog = 3U << 20;
 
 int explain_log(const std::string& log, std::uint64_t left_out) {
   redact::Redactor redactor;

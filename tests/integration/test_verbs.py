@@ -123,7 +123,7 @@ class Verbs(SafelaunchTest):
                + "step\n" * (3 << 20) + "done\n")
         said = self.say("explain", "-", text=log)
         self.assertIn("shm-small", said)
-        self.assertIn("The middle of the log, 7", said)
+        self.assertIn("The middle of the log, 11", said)
 
     def test_the_variables_of_a_ranks_world_are_explained(self):
         for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "CUDA_VISIBLE_DEVICES", "JAX_DEBUG_NANS"):
