@@ -1,5 +1,6 @@
 #include "run_names.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
