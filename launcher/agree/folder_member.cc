@@ -1,6 +1,7 @@
 #include "folder_member.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -102,6 +103,7 @@ Result<void> FolderMember::visit(const Wishes& wishes) {
 
 Result<void> FolderMember::enter() {
   if (Result<void> ready = prepare_folder(); !ready || claims_no_more_) return ready;
+  if (Result<void> free = judge_place(); !free || claims_no_more_) return free;
   bool nothing = false;
   Result<BoardFolder> folder = BoardFolder::open(path_, nothing);
   if (!folder && nothing) {
@@ -116,20 +118,55 @@ Result<void> FolderMember::enter() {
   if (!there) return there.error();
   if (!*there) return {};  // it has just been removed
   if (distrust) {
-    refuse(Errc::bad_config,
-           fmt::format("{}: {}; name a folder that only you can write to", path_, *distrust));
+    distrusted(path_, *distrust);
     return {};
   }
   board_ = std::move(*folder);
   return know_board();
 }
 
+void FolderMember::distrusted(const std::string& path, const std::string& why) {
+  refuse(Errc::bad_config,
+         fmt::format("{}: {}; name a folder that only you can write to", path, why));
+}
+
+/// Makes the folder that was named where it is missing. It is judged before, so that no folder of
+/// ours is left where the run is refused.
 Result<void> FolderMember::prepare_folder() {
+  if (::access(folder_.c_str(), F_OK) == 0) return {};
+  const std::string above = folder_.substr(0, std::max<std::size_t>(folder_.rfind('/'), 1));
+  if (const auto why = distrust_place(above); why && ::access(above.c_str(), F_OK) == 0) {
+    distrusted(folder_, *why);
+    return {};
+  }
   if (::mkdir(folder_.c_str(), 0700) == 0 || errno == EEXIST) return {};
   const std::string why = fmt::format("--rendezvous file://{}: {}", folder_, strerror(errno));
   if (errno != ENOENT && errno != ENOTDIR && errno != EACCES && errno != EROFS)
     return Error{Errc::peer_lost, why};
   refuse(Errc::bad_config, why + "; give a folder of your own that all nodes share");
+  return {};
+}
+
+/// Whether the board's folder may be made or entered: waiting mends neither a folder into which
+/// strangers may write nor a file that has the board's name.
+Result<void> FolderMember::judge_place() {
+  if (const auto why = distrust_place(folder_)) {
+    distrusted(folder_, *why);
+    return {};
+  }
+  struct stat facts {};
+  if (::lstat(path_.c_str(), &facts) != 0) {
+    if (errno == ENOENT) return {};
+    return Error{Errc::peer_lost, fmt::format("{}: {}", path_, strerror(errno))};
+  }
+  if (!S_ISDIR(facts.st_mode))
+    refuse(
+        Errc::bad_config,
+        fmt::format("{} is {} of uid {}, and no folder; remove it, or name another folder", path_,
+                    S_ISLNK(facts.st_mode)    ? "a link"
+                    : S_ISFIFO(facts.st_mode) ? "a FIFO"
+                                              : "a file",
+                    facts.st_uid));
   return {};
 }
 

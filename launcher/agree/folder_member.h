@@ -34,6 +34,8 @@ class FolderMember {
   void serve(const Wishes& wishes);
   Result<void> enter();
   [[nodiscard]] Result<void> prepare_folder();
+  [[nodiscard]] Result<void> judge_place();
+  void distrusted(const std::string& path, const std::string& why);
   [[nodiscard]] Result<void> make() const;
   Result<void> know_board();
 

@@ -76,8 +76,8 @@ boost::system::result<std::string, HandshakeError> AgentHandshake::introduce(
   if (reader.raw(kMagic.size()) != kMagic)
     return HandshakeError{HandshakeError::Kind::no_board, "another program listens there"};
   if (reader.number<std::uint8_t>() != kVersion)
-    return HandshakeError{HandshakeError::Kind::refused,
-                          "a safelaunch of another version keeps the board there"};
+    return HandshakeError{HandshakeError::Kind::no_board,
+                          "a safelaunch of another version listens there, or what looks like one"};
   const std::string_view nonce = reader.raw(sizeof(Digest));
   if (!reader.whole())
     return HandshakeError{HandshakeError::Kind::no_board, "another program listens there"};

@@ -31,6 +31,7 @@ struct DiskQueue::State {
   std::size_t bytes = 0;
   TimePoint moved = Clock::now();  // the time when a task was last done, or when the first came
   bool started = false;
+  bool refused_thread = false;
   bool over = false;
 
   [[nodiscard]] bool fits(std::size_t size) const {
@@ -87,11 +88,17 @@ bool DiskQueue::post(std::size_t bytes, Task task) {
   if (!state_->started && !start_thread(state_)) {
     state_->waiting.clear();
     state_->bytes = 0;
+    state_->refused_thread = true;
     return false;
   }
   state_->started = true;
   state_->more.notify_one();
   return true;
+}
+
+bool DiskQueue::has_no_thread() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->refused_thread && !state_->started;
 }
 
 bool DiskQueue::has_room() const {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "group_writers.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/base/user_file.h"
@@ -27,8 +29,27 @@ constexpr unsigned kNobody =
     65534;  // the number by which the kernel shows a user who has none in this namespace
 constexpr int kMostLinks = 40;  // as many as the kernel's own walk follows
 
-Ownership ownership_of(const struct stat& status) {
-  return {status.st_uid, status.st_gid, status.st_mode & 07777U};
+// Where the kernel does not tell, somebody may write.
+bool has_named_writer(int fd) {
+  std::array<char, 4096> acl{};
+  const std::string link = fmt::format("/proc/self/fd/{}", fd);
+  const ssize_t size = ::getxattr(link.c_str(), "system.posix_acl_access", acl.data(), acl.size());
+  if (size < 0) return errno != ENODATA && errno != ENOTSUP;
+  return lets_named_write({acl.data(), static_cast<std::size_t>(size)}, ::geteuid());
+}
+
+bool is_shared(unsigned group, unsigned owner) {
+  constexpr std::size_t kMost = 16U << 20;  // of a host with some 100 000 accounts
+  return has_other_members(user_file_text("/etc/group", kMost).value_or(""),
+                           user_file_text("/etc/passwd", kMost).value_or(""), group, owner);
+}
+
+Ownership ownership_of(int fd, const struct stat& status) {
+  Ownership facts{status.st_uid, status.st_gid, status.st_mode & 07777U, false, false};
+  if ((facts.mode & kGroupWrites) == 0) return facts;  // where there is an ACL, they are its mask
+  facts.has_named_writer = has_named_writer(fd);
+  facts.has_shared_group = facts.group == facts.owner && is_shared(facts.group, facts.owner);
+  return facts;
 }
 
 // In a container without the host's users, the folders above ours belong to the host's root, who
@@ -43,18 +64,40 @@ std::string in_words(Outsider outsider, const Ownership& facts, const std::strin
   if (outsider == Outsider::owner) return fmt::format("{} belongs to uid {}", path, facts.owner);
   if (outsider == Outsider::everybody)
     return fmt::format("everybody can write to {} (mode {:04o})", path, facts.mode);
+  if (outsider == Outsider::named)
+    return fmt::format("an ACL lets others write to {}; `getfacl` names them", path);
   return fmt::format("group {} can write to {} (mode {:04o})", facts.group, path, facts.mode);
 }
 
 enum class Missing { is_an_error, is_made };
 
+/// The parts of a path that a walk judges.
+enum class Judged { all, links };
+
 /// One walk along a path. It goes from folder to folder and holds each open, so that nobody can
 /// exchange a part of the path behind us. The error of a step says why the path is not trusted.
 class Walk {
  public:
-  explicit Walk(Missing missing) : missing_(missing) {}
+  explicit Walk(Missing missing, Judged judged = Judged::all)
+      : missing_(missing), judged_(judged) {}
 
+  /// To the last part of a path, or to where something is to be made in it.
   Result<void> along(std::string path) {
+    if (Result<void> there = go(std::move(path)); !there) return there;
+    return judge_last();
+  }
+  Result<void> into(std::string path) {
+    if (Result<void> there = go(std::move(path)); !there) return there;
+    return judge_on_the_way();
+  }
+
+  /// The facts of the path's last part.
+  [[nodiscard]] const Ownership& facts() const { return facts_; }
+  [[nodiscard]] bool ends_at_folder() const { return is_folder_; }
+  [[nodiscard]] UniqueFd take() { return std::move(at_); }
+
+ private:
+  Result<void> go(std::string path) {
     if (!path.starts_with('/')) {
       std::array<char, PATH_MAX> here{};
       if (::getcwd(here.data(), here.size()) == nullptr) return cannot("find", "this folder");
@@ -64,14 +107,9 @@ class Walk {
     if (Result<void> root = begin_at_root(); !root) return root;
     while (!rest_.empty())
       if (Result<void> step = take_step(next_name()); !step) return step;
-    return judge_last();
+    return {};
   }
 
-  /// The facts of the path's last part.
-  [[nodiscard]] const Ownership& facts() const { return facts_; }
-  [[nodiscard]] bool ends_at_folder() const { return is_folder_; }
-
- private:
   static Error cannot(const char* what, const std::string& path) {
     return Error{Errc::os, fmt::format("cannot {} {}: {}", what, path, strerror(errno))};
   }
@@ -116,7 +154,7 @@ class Walk {
   }
 
   Result<void> follow(const UniqueFd& link, const struct stat& status) {
-    const Ownership facts{status.st_uid, status.st_gid, 0};  // nobody can write to a link
+    const Ownership facts{.owner = status.st_uid, .group = status.st_gid};  // nobody writes to one
     if (const Outsider outsider = outsider_for_us(facts); outsider != Outsider::none)
       return Error{Errc::os, in_words(outsider, facts, where_)};
     std::array<char, PATH_MAX> target{};
@@ -129,7 +167,7 @@ class Walk {
   }
 
   Result<void> arrive(const struct stat& status) {
-    facts_ = ownership_of(status);
+    facts_ = judged_ == Judged::all ? ownership_of(at_.get(), status) : Ownership{};
     is_folder_ = S_ISDIR(status.st_mode);
     return {};
   }
@@ -141,6 +179,7 @@ class Walk {
   }
 
   [[nodiscard]] Result<void> judge(const Ownership& facts) const {
+    if (judged_ == Judged::links) return {};
     const Outsider outsider = outsider_for_us(facts);
     if (outsider == Outsider::none) return {};
     return Error{Errc::os, in_words(outsider, facts_, where_.empty() ? "/" : where_)};
@@ -155,6 +194,7 @@ class Walk {
   [[nodiscard]] Result<void> judge_last() const { return judge(facts_); }
 
   Missing missing_;
+  Judged judged_;
   UniqueFd at_;
   std::string where_;  ///< the way to `at_`, without links
   std::string rest_;   ///< the rest of the path
@@ -168,8 +208,10 @@ class Walk {
 Outsider outsider_of(const Ownership& facts, unsigned user) {
   if (facts.owner != user && facts.owner != 0) return Outsider::owner;
   if ((facts.mode & kOthersWrite) != 0) return Outsider::everybody;
-  const bool by_group = (facts.mode & kGroupWrites) != 0 && facts.group != facts.owner;
-  return by_group ? Outsider::group : Outsider::none;
+  if ((facts.mode & kGroupWrites) == 0) return Outsider::none;
+  if (facts.has_named_writer) return Outsider::named;
+  const bool is_own = facts.group == facts.owner && !facts.has_shared_group;
+  return is_own ? Outsider::none : Outsider::group;
 }
 
 bool maps_all_users(std::string_view uid_map) {
@@ -188,6 +230,17 @@ std::optional<std::string> distrust_path(const std::string& path) {
   Walk walk(Missing::is_an_error);
   const Result<void> walked = walk.along(path);
   return walked ? std::nullopt : std::optional(walked.error().message);
+}
+
+std::optional<std::string> distrust_place(const std::string& path) {
+  Walk walk(Missing::is_an_error);
+  const Result<void> walked = walk.into(path);
+  return walked ? std::nullopt : std::optional(walked.error().message);
+}
+
+UniqueFd open_folder(const std::string& path) {
+  Walk walk(Missing::is_an_error, Judged::links);
+  return walk.along(path) && walk.ends_at_folder() ? walk.take() : UniqueFd();
 }
 
 bool make_folder(const std::string& path) {

@@ -103,6 +103,8 @@ Judgement judge_marked(const Candidate& candidate, const Surroundings& us, std::
   if (!mark || run_id.empty()) return {Claim::unproven, "its safelaunch mark is incomplete"};
   if (!is_from_here(*mark, us))
     return {Claim::unproven, "its safelaunch mark is from another boot or container"};
+  if (mark->uid != us.host.uid)
+    return {Claim::unproven, fmt::format("has the mark of a run of uid {}", mark->uid)};
   if (candidate.owner == host::Life::running)
     return {Claim::unproven, fmt::format("belongs to the running safelaunch job {}", run_id)};
   if (candidate.owner == host::Life::hidden)

@@ -2,9 +2,6 @@
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/time.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
@@ -78,6 +75,7 @@ std::optional<StaleFile> judge_lock(const host::LeftFile& lock, const FileWitnes
   if (is_among(witness.use.used, lock) || lock.age < kFileSettled) return std::nullopt;
   const host::Mount* mount = host::mount_of(mounts, lock.path);
   if (lock.uid != witness.uid) return unproven(lock, "it belongs to another user");
+  if (lock.folder_uid != witness.uid) return unproven(lock, "its folder belongs to another user");
   if (mount == nullptr || host::is_network(*mount))
     return unproven(lock, "it is on a network file system, and another host may hold it");
   if (is_among(witness.use.untold, lock))
@@ -92,16 +90,6 @@ std::optional<StaleFile> judge_lock(const host::LeftFile& lock, const FileWitnes
       lock, Claim::ours,
       fmt::format("made {} ago; nobody holds it, no compiler runs, and nobody works in its folder",
                   rough_age(lock.age))};
-}
-
-Result<void> still_the_same(const host::LeftFile& file) {
-  struct stat now {};
-  if (::lstat(file.path.c_str(), &now) != 0) return Error{Errc::os, "was gone already"};
-  if (now.st_dev != file.device || now.st_ino != file.inode || !S_ISREG(now.st_mode))
-    return Error{Errc::os, "left alone: another file has its name by now"};
-  if (now.st_mtim.tv_sec != file.written)
-    return Error{Errc::os, "left alone: a process wrote to it just now"};
-  return {};
 }
 
 }  // namespace
@@ -125,12 +113,11 @@ std::vector<StaleFile> stale_locks(std::span<const host::LeftFile> locks,
 }
 
 Result<void> remove_stale(const StaleFile& stale) {
-  const std::string& path = stale.file.path;
-  if (const Result<void> same = still_the_same(stale.file); !same) return same;
+  if (const Result<void> same = host::still_the_same(stale.file); !same) return same;
   if (host::holder_of(stale.file) != host::Holder::nobody)
     return Error{Errc::os, "left alone: a process has opened it"};
-  if (const Result<void> same = still_the_same(stale.file); !same) return same;
-  if (::unlink(path.c_str()) != 0)
+  if (const Result<void> same = host::still_the_same(stale.file); !same) return same;
+  if (!host::remove_from_folder(stale.file))
     return Error{Errc::os,
                  fmt::format("cannot be removed ({})", std::generic_category().message(errno))};
   return {};

@@ -6,6 +6,7 @@
 
 #include "probe_text.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/harmless.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/report/report.h"
 #include "verbs.h"

@@ -7,6 +7,7 @@
 #include "probe_nodes_text.h"
 #include "probe_plan.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/harmless.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/host/identity.h"

@@ -1,10 +1,12 @@
-#include <algorithm>
-#include <cstdio>
-#include <filesystem>
-#include <iostream>
-#include <iterator>
-#include <limits>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+
+#include "safelaunch/base/both_ends.h"
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
@@ -21,23 +23,55 @@
 namespace safelaunch::cli {
 namespace {
 
-int explain_log(const std::string& log) {
+// Together they are what the diagnosis reads of a text (diagnose/log_line.h).
+constexpr std::size_t kHeadOfLog = 1U << 20;
+constexpr std::size_t kTailOfLog = 3U << 20;
+
+int explain_log(const std::string& log, std::uint64_t left_out) {
   redact::Redactor redactor;
   redactor.learn(current_environment());
   redactor.learn(log);
-  return answer(redactor.redact(diagnose::explain_log(log, diagnose::catalogue())));
+  std::string text = redactor.redact(diagnose::explain_log(log, diagnose::catalogue()));
+  if (left_out > 0)
+    text += fmt::format("\nThe middle of the log, {}, was left out.\n", rough_size(left_out));
+  return answer(text);
 }
 
 int explain_stdin() {
-  const std::string log{std::istreambuf_iterator<char>(std::cin), {}};
-  if (std::ferror(stdin) != 0) return refuse({Errc::usage, "stdin cannot be read"});
-  return is_sentence(log) ? answer(explain_sentence(log)) : explain_log(log);
+  BothEnds ends(kHeadOfLog, kTailOfLog);
+  std::array<char, 65536> block;
+  for (;;) {
+    const ssize_t got = ::read(STDIN_FILENO, block.data(), block.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return refuse({Errc::usage, "stdin cannot be read"});
+    if (got == 0) break;
+    ends.add({block.data(), static_cast<std::size_t>(got)});
+  }
+  const std::string log = ends.take();
+  return is_sentence(log) ? answer(explain_sentence(log)) : explain_log(log, ends.left_out());
 }
 
 int explain_file(const std::string& path) {
-  constexpr auto kWhole = std::numeric_limits<std::size_t>::max();  // the cause often stands last
-  const auto log = user_file_text(path, kWhole);
-  return log ? explain_log(*log) : refuse({Errc::usage, path + " cannot be read"});
+  const Result<UniqueFd> file = open_user_file(path);
+  struct stat facts {};
+  if (!file || ::fstat(file->get(), &facts) != 0)
+    return refuse({Errc::usage, path + " cannot be read"});
+  BothEnds ends(kHeadOfLog, kTailOfLog);
+  std::array<char, 65536> block;
+  const auto size = static_cast<std::uint64_t>(facts.st_size);  // a job may go on to write
+  for (std::uint64_t at = 0; at < size;) {
+    if (ends.has_head() && size - at > kTailOfLog) {
+      ends.skip(size - kTailOfLog - at);
+      at = size - kTailOfLog;
+    }
+    const ssize_t got = ::pread(file->get(), block.data(), block.size(), static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    ends.add({block.data(), static_cast<std::size_t>(got)});
+    at += static_cast<std::uint64_t>(got);
+  }
+  const std::string log = ends.take();
+  return explain_log(log, ends.left_out());
 }
 
 AtPath look_at_path(const std::string& path) {

@@ -7,6 +7,7 @@
 
 #include "recorded_runs.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/harmless.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/doctor/examine.h"
 #include "safelaunch/gpu/reader.h"

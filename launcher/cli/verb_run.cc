@@ -9,6 +9,7 @@
 #include "help.h"
 #include "recorded_runs.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/harmless.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/gpu/visible.h"

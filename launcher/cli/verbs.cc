@@ -8,6 +8,7 @@
 
 #include "help.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/harmless.h"
 #include "safelaunch/base/strings.h"
 
 // The first word decides: a verb, another spelling of one, or else an option or the command. All
@@ -37,44 +38,6 @@ void say(std::string_view before, std::string_view text) {
   const std::string shown = harmless(text);
   std::fprintf(stderr, "safelaunch: %.*s%s\n", static_cast<int>(before.size()), before.data(),
                shown.c_str());
-}
-
-// Whether a number among those of a colour sequence hides the text behind it. Behind 38 and 48
-// stand numbers of a colour.
-bool conceals(std::string_view numbers) {
-  constexpr int kConceal = 8;
-  while (!numbers.empty()) {
-    const int number = number_in<int>(take_word(numbers, ';'));
-    if (number == kConceal) return true;
-    if (number != 38 && number != 48) continue;
-    const int kind = number_in<int>(take_word(numbers, ';'));
-    for (int left = kind == 5 ? 1 : kind == 2 ? 3 : 0; left > 0; --left)
-      static_cast<void>(take_word(numbers, ';'));
-  }
-  return false;
-}
-
-// ESC [ numbers m; 0 where it is another sequence, or one that hides text.
-std::size_t colour_length(std::string_view text) {
-  if (!text.starts_with("\x1b[")) return 0;
-  const std::size_t end = text.find_first_not_of("0123456789;", 2);
-  if (end == std::string_view::npos || text[end] != 'm') return 0;
-  return conceals(text.substr(2, end - 2)) ? 0 : end + 1;
-}
-
-bool turns_direction(char32_t value) {
-  return value == 0x061c || value == 0x200e || value == 0x200f ||
-         (value >= 0x202a && value <= 0x202e) || (value >= 0x2066 && value <= 0x2069);
-}
-
-std::string shown(const CodePoint& point, std::string_view bytes) {
-  if (point.kind != CodePoint::Kind::valid)
-    return fmt::format("\\x{:02x}", static_cast<unsigned char>(bytes.front()));
-  const auto value = static_cast<unsigned>(point.value);
-  if (value == '\n' || value == '\t') return std::string(bytes);
-  if (value < 0x20 || value == 0x7f) return fmt::format("^{}", static_cast<char>(value ^ 0x40U));
-  const bool unshowable = (value >= 0x80 && value < 0xa0) || turns_direction(point.value);
-  return unshowable ? fmt::format("<U+{:04X}>", value) : std::string(bytes);
 }
 
 // A verb that takes one word at most is told of the next.
@@ -200,22 +163,6 @@ int tell(const Result<std::string>& text) {
 
 void warn(std::string_view text) {
   say("warning: ", text);
-}
-
-std::string harmless(std::string_view text) {
-  std::string safe;
-  while (!text.empty()) {
-    std::size_t length = colour_length(text);
-    if (length > 0) {
-      safe += text.substr(0, length);
-    } else {
-      const CodePoint point = first_code_point(text);
-      length = point.kind == CodePoint::Kind::valid ? point.length : 1;
-      safe += shown(point, text.substr(0, length));
-    }
-    text.remove_prefix(length);
-  }
-  return safe;
 }
 
 // A first word that is no verb may be a command, or a verb that people expect from other tools. The

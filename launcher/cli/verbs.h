@@ -100,11 +100,6 @@ int tell(const Result<std::string>& text);
 /// A word of warning on stderr.
 void warn(std::string_view text);
 
-/// A verb's answer, harmless to the terminal that shows it: it may quote a neighbour's command line
-/// or a foreign log. Colours, tabs and newlines stay. All other controls, what turns the reading
-/// direction and broken UTF-8 are shown as text ("^[", "<U+202E>", "\x9b"), so that nothing hides.
-[[nodiscard]] std::string harmless(std::string_view text);
-
 // Words that other tools have as verbs and safelaunch has not: "watch", "kill", "ps". Many of them
 // are programs of the system, and such a program would run as a job of its own.
 

@@ -36,7 +36,10 @@ void check_open_files(const HostFacts& facts, Advices& advices) {
   if (limit.soft >= kUsual) return;
   advise(advices, Severity::risk, cause::kOpenFiles,
          fmt::format("ulimit -n allows {} open files (hard limit: {})", limit.soft, limit.hard),
-         fmt::format("ulimit -n {}", std::min<std::uint64_t>(limit.hard, 65536)));
+         limit.hard > limit.soft
+             ? fmt::format("ulimit -n {}", std::min<std::uint64_t>(limit.hard, 65536))
+             : "nofile in /etc/security/limits.conf, LimitNOFILE= of the systemd unit, or docker "
+               "run --ulimit nofile=65536");
 }
 
 /// NCCL before 2.28 gives its threads stacks of the size that this limit names.

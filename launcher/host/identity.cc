@@ -160,7 +160,7 @@ std::uint64_t cgroups_key(std::string_view lines) {
 }
 
 std::string to_string(const OwnerMark& mark) {
-  std::string text = fmt::format("{}:{}:{}:{}:{}:", mark.boot_id, mark.pid_namespace,
+  std::string text = fmt::format("{}:{}:{}:{}:{}:{}:", mark.boot_id, mark.pid_namespace, mark.uid,
                                  mark.owner.pid, mark.owner.start_ticks, mark.cgroups);
   for (const ProcessId& process : mark.above)
     text +=
@@ -174,6 +174,7 @@ std::optional<OwnerMark> parse_owner_mark(std::string_view text) {
   mark.boot_id = take_word(text, ':');
   const bool whole =
       !mark.boot_id.empty() && parse_positive(take_word(text, ':'), mark.pid_namespace) &&
+      parse_number(take_word(text, ':'), mark.uid) &&
       parse_positive(take_word(text, ':'), mark.owner.pid) &&
       parse_positive(take_word(text, ':'), mark.owner.start_ticks) &&
       parse_positive(take_word(text, ':'), mark.cgroups) && parse_processes(text, mark.above);
@@ -186,7 +187,8 @@ std::string owner_mark(ProcessId owner) {
                  pid_namespace_of(owner.pid).value_or(0),
                  owner,
                  cgroups_key(cgroup_of(owner.pid)),
-                 {}};
+                 {},
+                 ::geteuid()};
   for (const int pid : ancestors_of(owner.pid))
     if (const auto facts = facts_of(pid)) mark.above.push_back(facts->id);
   return to_string(mark);

@@ -15,9 +15,8 @@
 #include <cerrno>
 #include <ctime>
 #include <map>
-#include <memory>
 
-#include "safelaunch/base/unique_fd.h"
+#include "safelaunch/base/trusted_path.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/host/activity.h"
 #include "safelaunch/host/identity.h"
@@ -30,21 +29,41 @@
 namespace safelaunch::host {
 namespace {
 
-std::vector<std::string> entries_of(const std::string& folder) {
+std::string_view folder_of(std::string_view path) {
+  return path.substr(0, path.rfind('/'));
+}
+
+std::string_view name_of(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+/// A folder that is held open, so that each look goes into the same one.
+struct OpenFolder {
+  std::string path;
+  std::shared_ptr<const UniqueFd> fd;
+  unsigned uid = 0;
+
+  [[nodiscard]] std::vector<std::string> entries() const;
+  [[nodiscard]] std::optional<LeftFile> file(const std::string& name) const;
+};
+
+std::optional<OpenFolder> open_at(const std::string& path) {
+  UniqueFd fd = path.empty() ? UniqueFd() : open_folder(path);
+  struct stat facts {};
+  if (!fd || ::fstat(fd.get(), &facts) != 0) return std::nullopt;
+  return OpenFolder{path, std::make_shared<const UniqueFd>(std::move(fd)), facts.st_uid};
+}
+
+std::vector<std::string> OpenFolder::entries() const {
   std::vector<std::string> names;
+  UniqueFd listed(::openat(fd->get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const std::unique_ptr<DIR, decltype([](DIR* open) { ::closedir(open); })> open(
-      ::opendir(folder.c_str()));
+      listed ? ::fdopendir(listed.get()) : nullptr);
+  if (open) (void)listed.release();
   while (const dirent* entry = open ? ::readdir(open.get()) : nullptr)
     if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
   std::ranges::sort(names);
   return names;
-}
-
-// Whether it is a link of another user: in a shared folder it may lead to a file of ours elsewhere.
-bool is_foreign_link(const std::string& path) {
-  struct stat facts {};
-  return ::lstat(path.c_str(), &facts) == 0 && S_ISLNK(facts.st_mode) &&
-         facts.st_uid != ::geteuid() && facts.st_uid != 0;
 }
 
 std::int64_t nanoseconds(const statx_timestamp& time) {
@@ -53,6 +72,28 @@ std::int64_t nanoseconds(const statx_timestamp& time) {
 
 Duration age_of(std::int64_t written) {
   return std::chrono::seconds(std::max<std::int64_t>(0, ::time(nullptr) - written));
+}
+
+std::optional<LeftFile> OpenFolder::file(const std::string& name) const {
+  struct statx file {};
+  constexpr unsigned kAsked = STATX_BASIC_STATS | STATX_BTIME;
+  if (::statx(fd->get(), name.c_str(), AT_SYMLINK_NOFOLLOW, kAsked, &file) != 0)
+    return std::nullopt;
+  if (!S_ISREG(file.stx_mode)) return std::nullopt;
+  LeftFile left;
+  left.path = path + (path.ends_with('/') ? "" : "/") + name;
+  constexpr std::uint64_t kBlock =
+      512;  // the unit of stat(2); bytes that were never written take no memory
+  left.bytes = file.stx_blocks * kBlock;
+  left.device = makedev(file.stx_dev_major, file.stx_dev_minor);
+  left.inode = file.stx_ino;
+  left.uid = file.stx_uid;
+  left.written = file.stx_mtime.tv_sec;
+  left.made = nanoseconds((file.stx_mask & STATX_BTIME) != 0 ? file.stx_btime : file.stx_ctime);
+  left.age = age_of(left.written);
+  left.folder = fd;
+  left.folder_uid = uid;
+  return left;
 }
 
 // ---- names of segments --------------------------------------------------------------------------
@@ -98,6 +139,8 @@ bool shows(std::string_view mapping, const LeftFile& file) {
   return mapping.find(identity) != std::string_view::npos;
 }
 
+constexpr const char* kSegmentFolder = "/dev/shm";
+
 namespace fs = std::filesystem;
 
 bool belongs_to_us(const fs::path& path) {
@@ -125,22 +168,8 @@ std::optional<SegmentRecord> parse_line(std::string_view line, const HostIdentit
 }  // namespace
 
 std::optional<LeftFile> file_at(const std::string& path) {
-  struct statx file {};
-  constexpr unsigned kAsked = STATX_BASIC_STATS | STATX_BTIME;
-  if (::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, kAsked, &file) != 0) return std::nullopt;
-  if (!S_ISREG(file.stx_mode)) return std::nullopt;
-  LeftFile left;
-  left.path = path;
-  constexpr std::uint64_t kBlock =
-      512;  // the unit of stat(2); bytes that were never written take no memory
-  left.bytes = file.stx_blocks * kBlock;
-  left.device = makedev(file.stx_dev_major, file.stx_dev_minor);
-  left.inode = file.stx_ino;
-  left.uid = file.stx_uid;
-  left.written = file.stx_mtime.tv_sec;
-  left.made = nanoseconds((file.stx_mask & STATX_BTIME) != 0 ? file.stx_btime : file.stx_ctime);
-  left.age = age_of(left.written);
-  return left;
+  const auto folder = open_at(std::string(folder_of(path)) + "/");
+  return folder ? folder->file(std::string(name_of(path))) : std::nullopt;
 }
 
 SharedMemory read_shared_memory(const std::string& path) {
@@ -150,8 +179,9 @@ SharedMemory read_shared_memory(const std::string& path) {
   memory.path = path;
   memory.bytes = std::uint64_t{system.f_blocks} * system.f_frsize;
   memory.available = std::uint64_t{system.f_bavail} * system.f_frsize;
-  for (const std::string& name : entries_of(path))
-    if (auto file = file_at(path + "/" + name)) memory.files.push_back(std::move(*file));
+  if (const auto folder = open_at(path))
+    for (const std::string& name : folder->entries())
+      if (auto file = folder->file(name)) memory.files.push_back(std::move(*file));
   return memory;
 }
 
@@ -172,11 +202,12 @@ SegmentMaker maker_of(std::string_view path) {
 
 std::vector<LeftFile> named_segments() {
   constexpr std::size_t kMost = 4096;
-  const std::string folder = "/dev/shm";
   std::vector<LeftFile> segments;
-  for (const std::string& name : entries_of(folder)) {
+  const auto folder = open_at(kSegmentFolder);
+  if (!folder) return segments;
+  for (const std::string& name : folder->entries()) {
     if (maker_of(name) == SegmentMaker::unknown) continue;
-    if (auto file = file_at(folder + "/" + name)) segments.push_back(std::move(*file));
+    if (auto file = folder->file(name)) segments.push_back(std::move(*file));
     if (segments.size() == kMost) break;
   }
   return segments;
@@ -184,14 +215,15 @@ std::vector<LeftFile> named_segments() {
 
 std::vector<LeftFile> mapped_segments(int pid) {
   std::vector<LeftFile> segments;
-  const std::string maps = maps_of(pid).value_or("");
+  const auto folder = open_at(kSegmentFolder);
+  const std::string maps = folder ? maps_of(pid).value_or("") : "";
   std::string_view rest = maps;
   while (!rest.empty()) {
     const std::string_view line = take_word(rest, '\n');
     const std::size_t at = line.find("/dev/shm/");
     if (at == std::string_view::npos || maker_of(line.substr(at)) == SegmentMaker::unknown)
       continue;
-    auto file = file_at(std::string(line.substr(at)));
+    auto file = folder->file(std::string(name_of(line.substr(at))));
     if (file && shows(line.substr(0, at), *file)) segments.push_back(std::move(*file));
   }
   return segments;
@@ -209,15 +241,17 @@ std::string extensions_folder(const Environment& environment) {
 std::vector<LeftFile> extension_locks(const std::string& folder) {
   // ROOT/NAME/lock where the variable is set, ROOT/py311_cu121/NAME/lock where it is not.
   std::vector<LeftFile> locks;
-  for (const std::string& outer : entries_of(folder)) {
-    const std::string first = folder + "/" + outer;
-    if (is_foreign_link(first)) continue;
-    if (auto lock = file_at(first + "/lock")) locks.push_back(std::move(*lock));
-    for (const std::string& inner : entries_of(first)) {
-      const std::string second = first + "/" + inner;
-      auto lock = is_foreign_link(second) ? std::nullopt : file_at(second + "/lock");
-      if (lock) locks.push_back(std::move(*lock));
-    }
+  const auto look_into = [&](const std::string& path) {
+    auto open = open_at(path);
+    auto lock = open ? open->file("lock") : std::nullopt;
+    if (lock) locks.push_back(std::move(*lock));
+    return open;
+  };
+  const auto root = open_at(folder);
+  for (const std::string& outer : root ? root->entries() : std::vector<std::string>()) {
+    const auto first = look_into(folder + "/" + outer);
+    for (const std::string& inner : first ? first->entries() : std::vector<std::string>())
+      (void)look_into(first->path + "/" + inner);
   }
   return locks;
 }
@@ -226,14 +260,6 @@ std::vector<LeftFile> extension_locks(const std::string& folder) {
 // nobody has, the processes of our user are counted that may come back to it later.
 
 namespace {
-
-std::string_view folder_of(std::string_view path) {
-  return path.substr(0, path.rfind('/'));
-}
-
-std::string_view name_of(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
 
 bool is_within(std::string_view target, std::string_view folder) {
   return target.starts_with(folder) &&
@@ -332,7 +358,9 @@ constexpr long kZfs = 0x2fc12fc1;  // no header of the kernel has it
 
 /// Opens the file again; empty where it is not the one that was seen.
 UniqueFd open_again(const LeftFile& file) {
-  UniqueFd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
+  if (!file.folder) return {};
+  constexpr int kHow = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+  UniqueFd fd(::openat(file.folder->get(), std::string(name_of(file.path)).c_str(), kHow));
   struct stat now {};
   if (fd && (::fstat(fd.get(), &now) != 0 || now.st_dev != file.device || now.st_ino != file.inode))
     fd.reset();
@@ -352,6 +380,22 @@ bool is_on_this_host(int fd) {
 }
 
 }  // namespace
+
+Result<void> still_the_same(const LeftFile& file) {
+  const std::string name(name_of(file.path));
+  struct stat now {};
+  if (!file.folder || ::fstatat(file.folder->get(), name.c_str(), &now, AT_SYMLINK_NOFOLLOW) != 0)
+    return Error{Errc::os, "was gone already"};
+  if (now.st_dev != file.device || now.st_ino != file.inode || !S_ISREG(now.st_mode))
+    return Error{Errc::os, "left alone: another file has its name by now"};
+  if (now.st_mtim.tv_sec != file.written)
+    return Error{Errc::os, "left alone: a process wrote to it just now"};
+  return {};
+}
+
+bool remove_from_folder(const LeftFile& file) {
+  return ::unlinkat(file.folder->get(), std::string(name_of(file.path)).c_str(), 0) == 0;
+}
 
 Holder holder_of(const LeftFile& file) {
   const UniqueFd fd = open_again(file);

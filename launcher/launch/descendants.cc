@@ -54,7 +54,7 @@ struct Strangers {
   bool any = false;
   std::size_t count = 0;
   std::array<ProcessId, 1024> noted;
-  std::array<char, 192> mark;  // "SAFELAUNCH_OWNER=…"
+  std::array<char, 8192> mark;  // "SAFELAUNCH_OWNER=…", with all that run above us
   int own_child = 0;
 };
 Strangers strangers;

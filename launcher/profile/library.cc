@@ -152,7 +152,8 @@ bool ProfileLibrary::all_built_in(std::span<const std::string> chain) const {
 }
 
 Error ProfileLibrary::unknown(std::string_view name) const {
-  const std::vector<std::string> known = names();
+  std::vector<std::string> known = names();
+  std::erase(known, name);  // there is a file of that name, which is passed over
   const std::vector<std::string_view> words(known.begin(), known.end());
   std::error_code ignored;
   // A word without a slash is a name, whatever files there are.

@@ -11,12 +11,12 @@
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/unique_fd.h"
-#include "safelaunch/settings/option.h"
+#include "safelaunch/settings/run_options.h"
 
 // A file decides what we run, so it must belong to the user or to root, and nobody else may write
 // to it. It is judged by its open descriptor, so that it cannot be exchanged between the look and
-// the reading. A file that lies in the working directory unasked may tune a library, and may name
-// no file, folder or plugin.
+// the reading. A file that lies in the working directory unasked may tune a library and set the
+// options whose row says so. It may name no file, folder, plugin, or place where the job meets.
 namespace safelaunch::profile {
 namespace {
 
@@ -84,8 +84,10 @@ constexpr std::array<std::string_view, 9> kTuned{
 // loaded.
 constexpr std::array<std::string_view, 10> kNamesPlace{
     "PLUGIN", "PATH", "FILE", "LIB", "DIR", "CONF", "TOOL", "MODULE", "COMMAND", "DEST"};
-constexpr std::array<std::string_view, 5> kDecidingOptions{"clean", "keep-days", "keep-runs",
-                                                           "log-dir", "run-dir"};
+// Whoever chooses the address or the interface over which ranks meet may be the one they meet, and
+// ranks run what a peer sends them (pickle).
+constexpr std::array<std::string_view, 6> kNamesPeer{"COMM_ID", "ADDR",  "SOCKET_",
+                                                     "HOST",    "IFACE", "IFNAME"};
 
 std::optional<std::string> variables_of(const YamlNode& node) {
   for (const YamlEntry& entry : node.entries)
@@ -96,17 +98,19 @@ std::optional<std::string> variables_of(const YamlNode& node) {
   return std::nullopt;
 }
 
-// `json: true` chooses a form, `json: FILE` a file to write; a rendezvous may be a folder.
-bool names_place(std::string_view option, std::string_view value) {
-  if (option == "json") return settings::refuse_value(settings::Option{}, value).has_value();
-  return option == "rendezvous" && value.starts_with("file:");
+bool may_set(const settings::Option& option, std::string_view value) {
+  if (option.trust == settings::Trust::not_for_flag)
+    return !settings::refuse_value(settings::Option{}, value);
+  return option.trust == settings::Trust::not_needed;
 }
 
+// The reader of the file refuses an option that there is not, with the nearest right word.
 std::optional<std::string> options_of(const YamlNode& node) {
-  for (const YamlEntry& entry : node.entries)
-    if (std::ranges::find(kDecidingOptions, entry.key) != kDecidingOptions.end() ||
-        names_place(entry.key, entry.value.text))
+  for (const YamlEntry& entry : node.entries) {
+    const settings::Option* option = settings::find_run_option(entry.key);
+    if (option != nullptr && !may_set(*option, entry.value.text))
       return fmt::format("sets the option {}", entry.key);
+  }
   return std::nullopt;
 }
 
@@ -170,7 +174,8 @@ std::optional<std::string> distrust_folder(const std::string& path) {
 bool is_harmless_variable(std::string_view name) {
   const auto begins = [&](std::string_view family) { return name.starts_with(family); };
   const auto holds = [&](std::string_view word) { return name.find(word) != name.npos; };
-  return std::ranges::any_of(kTuned, begins) && std::ranges::none_of(kNamesPlace, holds);
+  return std::ranges::any_of(kTuned, begins) && std::ranges::none_of(kNamesPlace, holds) &&
+         std::ranges::none_of(kNamesPeer, holds);
 }
 
 std::optional<std::string> what_needs_trust(const YamlNode& root) {

@@ -29,6 +29,10 @@ constexpr std::array kOptions{
     PasswordOption{"curl", "--user", Holds::behind_colon},
     PasswordOption{"curl", "-U", Holds::behind_colon},
     PasswordOption{"curl", "--proxy-user", Holds::behind_colon},
+    PasswordOption{"http", "-a", Holds::behind_colon},
+    PasswordOption{"http", "--auth", Holds::behind_colon},
+    PasswordOption{"https", "-a", Holds::behind_colon},
+    PasswordOption{"https", "--auth", Holds::behind_colon},
     PasswordOption{"curl", "-b", Holds::pairs},
     PasswordOption{"curl", "--cookie", Holds::pairs},
     PasswordOption{"sshpass", "-p", Holds::all},
@@ -62,6 +66,8 @@ constexpr std::array kAttached{"mysql"sv,       "mysqldump"sv, "mysqladmin"sv,
                                "7z"sv,          "7za"sv,       "7zr"sv};
 // `-p` is a login's here, and a port's or a folder's elsewhere.
 constexpr std::array kOnlyToLogIn{"docker"sv, "podman"sv, "helm"sv, "skopeo"sv, "oras"sv, "az"sv};
+// The one word behind these is the secret: lines of ldap.conf and slapd.conf.
+constexpr std::array kSettings{"bindpw"sv, "rootpw"sv};
 // The last words of these are the secret.
 constexpr std::array kLastWord{"wandb"sv, "gcloud"sv, "mc"sv, "dvc"sv, "sqlplus"sv};
 
@@ -81,10 +87,15 @@ bool is_around(char c) {
   return is_quote(c) || c == ',' || c == '[' || c == ']';
 }
 
+// The end of the line, as far as a command is read.
+std::size_t end_of_command(std::string_view text, std::size_t at) {
+  return at + end_of_line(text.substr(at, kLongestCommand), 0);
+}
+
 // The words of the rest of the line; `'a', 'b'` as Python and JSON list them too.
 std::vector<Word> words_of(std::string_view text, std::size_t at) {
   std::vector<Word> words;
-  const std::size_t stop = at + end_of_line(text.substr(at, kLongestCommand), 0);
+  const std::size_t stop = end_of_command(text, at);
   while (at < stop && words.size() < kMostWords) {
     while (at < stop && (is_blank(text[at]) || is_around(text[at]))) ++at;
     const bool quoted = at > 0 && is_quote(text[at - 1]);
@@ -192,6 +203,7 @@ bool may_be_known(std::string_view program) {
     for (const PasswordOption& option : kOptions) result.set(slot_of(option.program));
     for (const std::string_view name : kAttached) result.set(slot_of(name));
     for (const std::string_view name : kLastWord) result.set(slot_of(name));
+    for (const std::string_view name : kSettings) result.set(slot_of(name));
     for (const std::string_view name : {"echo", "printf"}) result.set(slot_of(name));
     return result;
   }();
@@ -200,23 +212,34 @@ bool may_be_known(std::string_view program) {
 
 bool is_known(std::string_view program) {
   return program == "echo" || program == "printf" || among(kAttached, program) ||
-         among(kLastWord, program) ||
+         among(kLastWord, program) || among(kSettings, program) ||
          std::any_of(kOptions.begin(), kOptions.end(),
                      [&](const PasswordOption& option) { return option.program == program; });
+}
+
+// Where the same program has to be looked at again: of a line that goes on behind what was read,
+// the second half. Else "curl curl curl …" would be read over and over.
+std::size_t looked_through(std::string_view text, std::size_t at, const std::vector<Word>& words) {
+  const std::size_t stop = end_of_command(text, at);
+  const std::size_t until = stop - at < kLongestCommand ? stop : at + kLongestCommand / 2;
+  return words.size() < kMostWords ? until : std::min(until, words[kMostWords / 2].begin);
 }
 
 }  // namespace
 
 void find_in_command(std::string_view text, std::size_t program_begin, std::size_t program_end,
-                     SecretPlaces& places) {
+                     SeenCommand& seen, SecretPlaces& places) {
   const std::string_view program = text.substr(program_begin, program_end - program_begin);
   if (!may_be_known(program) || !is_known(program)) return;
   const char next = program_end < text.size() ? text[program_end] : '\n';
   if (!is_blank(next) && !is_quote(next)) return;
+  if (program == seen.program && program_end <= seen.until) return;
   const std::vector<Word> words = words_of(text, program_end);
   if (program == "echo" || program == "printf") return find_piped(words, places);
+  seen = {program, looked_through(text, program_end, words)};
   if (among(kAttached, program)) find_attached(words, places);
   if (among(kLastWord, program)) find_last_word(program, words, places);
+  if (among(kSettings, program) && words.size() == 1) add(words[0], 0, Holds::all, places);
   if (among(kOnlyToLogIn, program) && !has(words, "login")) return;
   for (const PasswordOption& option : kOptions)
     if (option.program == program) find_option(words, option, places);

@@ -138,6 +138,8 @@ NameKind kind_of_parts(std::vector<std::string> parts, std::string_view name) {
     if (parts[i] == "pass" && (parts[i + 1] == "word" || parts[i + 1] == "phrase"))
       return NameKind::secret;
   }
+  for (std::size_t i = 0; i + 1 < parts.size(); ++i)  // of a store of passwords: BW_SESSION
+    if (parts[i + 1] == "session" && (parts[i] == "bw" || parts[i] == "op")) return NameKind::key;
   if (last == "key") return kind_of_key(parts, name);
   const std::string_view before = parts.size() < 2 ? ""sv : std::string_view(parts.end()[-2]);
   if (ends_in_token(last))
@@ -149,7 +151,7 @@ NameKind kind_of_parts(std::vector<std::string> parts, std::string_view name) {
 
 // Every name of a secret has one of these within it: three letters, of which '_' is any other byte.
 constexpr std::array kTraces{"pas"sv, "sec"sv, "cre"sv, "key"sv, "tok"sv, "pwd"sv, "psk"sv,
-                             "_pw"sv, "pat"sv, "aut"sv, "coo"sv, "otp"sv, "jwt"sv};
+                             "_pw"sv, "pat"sv, "aut"sv, "coo"sv, "otp"sv, "jwt"sv, "ssi"sv};
 
 constexpr std::size_t letter_code(char c) {
   if (c >= 'a' && c <= 'z') return static_cast<std::size_t>(c - 'a') + 1;

@@ -204,7 +204,7 @@ class WordReader {
     constexpr std::size_t kLongestProgram = 14;
     find_tokens(begin, end);
     const std::size_t size = end - begin;
-    if (size >= 2 && size <= kLongestProgram) find_in_command(text_, begin, end, places_);
+    if (size >= 2 && size <= kLongestProgram) find_in_command(text_, begin, end, seen_, places_);
     if (size == 5 || size == 6)
       if (const std::size_t to = find_scheme(text_, begin, end, places_); to != end) return to;
     if (logs_in(text_, begin, end)) find_login_call(text_, end, places_);
@@ -234,16 +234,34 @@ class WordReader {
 
   std::string_view text_;
   SecretPlaces& places_;
+  SeenCommand seen_;
+};
+
+// A word that is looked for near several places of a text, each byte once.
+struct Sought {
+  std::string_view word;
+  std::size_t done = 0;
+
+  // Its next place in [from, to); npos where there is none that was not told before.
+  std::size_t next(std::string_view text, std::size_t from, std::size_t to) {
+    from = std::max(from, done);
+    to = std::min(to, text.size());
+    if (from + word.size() > to) return std::string_view::npos;
+    const std::size_t found = text.substr(0, to).find(word, from);
+    done = found == std::string_view::npos ? to - word.size() + 1 : found + 1;
+    return found;
+  }
 };
 
 void find_secrets_of_kubernetes(std::string_view text, SecretPlaces& places) {
   constexpr std::string_view kSecret = "kind: Secret\n";
   constexpr std::size_t kReach = 2'000;
+  std::array sought{Sought{"\ndata:\n"}, Sought{"\nstringData:\n"}};
   for (std::size_t at = text.find(kSecret); at != std::string_view::npos;
        at = text.find(kSecret, at + 1)) {
-    for (const std::string_view data : {"\ndata:\n", "\nstringData:\n"})
-      if (const std::size_t found = text.substr(at, kReach).find(data); found != text.npos)
-        find_in_indented(text, at + found + 1, NameKind::secret, UserNames::taken, places);
+    for (Sought& data : sought)
+      if (const std::size_t found = data.next(text, at, at + kReach); found != text.npos)
+        find_in_indented(text, found + 1, NameKind::secret, UserNames::taken, places);
   }
 }
 
@@ -252,6 +270,7 @@ void find_json_secrets_of_kubernetes(std::string_view text, SecretPlaces& places
   constexpr std::size_t kReach = 2'000;
   constexpr std::string_view kKind = "\"kind\":";
   constexpr std::string_view kSecret = "\"Secret\"";
+  std::array sought{Sought{"\"data\":"}, Sought{"\"stringData\":"}};
   for (std::size_t at = text.find(kKind); at != std::string_view::npos;
        at = text.find(kKind, at + 1)) {
     std::size_t value = at + kKind.size();
@@ -259,10 +278,32 @@ void find_json_secrets_of_kubernetes(std::string_view text, SecretPlaces& places
     if (!text.substr(value).starts_with(kSecret)) continue;
     const std::size_t from = at < kReach ? 0 : at - kReach;
     const std::string_view near = text.substr(0, std::min(text.size(), at + kReach));
-    for (const std::string_view data : {"\"data\":", "\"stringData\":"})
-      if (const std::size_t found = near.find(data, from); found != near.npos)
+    for (Sought& data : sought)
+      if (const std::size_t found = data.next(near, from, near.size()); found != near.npos)
         if (const std::size_t open = near.find('{', found); open != near.npos)
           find_in_brackets(text, open, NameKind::secret, places);
+  }
+}
+
+// The private members of {"kty": "RSA", "n": …, "d": …}, a JSON Web Key.
+void find_json_web_keys(std::string_view text, SecretPlaces& places) {
+  constexpr std::size_t kReach = 4'000;
+  constexpr std::size_t kShortest = 16;
+  constexpr std::string_view kType = "\"kty\":";
+  std::array sought{Sought{"\"d\":"},  Sought{"\"k\":"},  Sought{"\"p\":"}, Sought{"\"q\":"},
+                    Sought{"\"dp\":"}, Sought{"\"dq\":"}, Sought{"\"qi\":"}};
+  for (std::size_t at = text.find(kType); at != std::string_view::npos;
+       at = text.find(kType, at + 1)) {
+    const std::size_t from = at < kReach ? 0 : at - kReach;
+    for (Sought& member : sought)
+      if (std::size_t found = member.next(text, from, at + kReach); found != text.npos) {
+        found += member.word.size();
+        while (found < text.size() && (is_blank(text[found]) || text[found] == '"')) ++found;
+        std::size_t end = found;
+        while (end < text.size() && (is_base64(text[end]) || text[end] == '_' || text[end] == '-'))
+          ++end;
+        if (end - found >= kShortest) places.push_back({found, end});
+      }
   }
 }
 
@@ -312,6 +353,7 @@ SecretPlaces secret_places(std::string_view text) {
   find_by_names_and_forms(text, places);
   find_secrets_of_kubernetes(text, places);
   find_json_secrets_of_kubernetes(text, places);
+  find_json_web_keys(text, places);
   return places;
 }
 
@@ -334,6 +376,28 @@ std::vector<DecodedText> coats_of(std::string_view text) {
     coats.push_back(std::move(below));
   }
   return coats;
+}
+
+DecodedText unwrapped(std::string_view text) {
+  const auto is_broken = [](std::string_view line) {
+    return (line.size() == 64 || line.size() == 76) &&
+           std::all_of(line.begin(), line.end(), is_base64);
+  };
+  DecodedText result;
+  bool in_block = false;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = end_of_line(text, at);
+    const std::string_view line = text.substr(at, end - at);
+    const bool broken = is_broken(line);
+    if (broken || in_block) {
+      result.steps.push_back({result.text.size(), at});
+      result.text += line;
+      if (!broken) result.text += '\n';
+    }
+    in_block = broken;
+    at = end + 1;
+  }
+  return result;
 }
 
 SecretPlace in_original(std::span<const DecodedText> coats, SecretPlace place) {

@@ -40,6 +40,10 @@ using SecretPlaces = std::vector<SecretPlace>;
 /// The text without its outermost coat, without the next, …; empty where it has none.
 [[nodiscard]] std::vector<DecodedText> coats_of(std::string_view text);
 
+/// The lines of base64 that `base64` and openssl break after 64 or 76 characters, each block as one
+/// line; empty where the text has none.
+[[nodiscard]] DecodedText unwrapped(std::string_view text);
+
 /// Maps a place below these coats to its place in the text that has them.
 [[nodiscard]] SecretPlace in_original(std::span<const DecodedText> coats, SecretPlace place);
 
@@ -51,9 +55,15 @@ void find_in_blocks(std::string_view text, SecretPlaces& places);
 void find_in_addresses(std::string_view text, SecretPlaces& places);
 /// Tokens by their form, and the values behind a secret's name in any notation.
 void find_by_names_and_forms(std::string_view text, SecretPlaces& places);
+/// The last command that was looked through.
+struct SeenCommand {
+  std::string_view program;
+  std::size_t until = 0;  ///< the same program's name before that place shows nothing new
+};
+
 /// The options of known programs that take a password: `curl -u`, `sshpass -p`.
 void find_in_command(std::string_view text, std::size_t program_begin, std::size_t program_end,
-                     SecretPlaces& places);
+                     SeenCommand& seen, SecretPlaces& places);
 
 /// The length of the token that begins at `at`, by the form that its service gives its tokens
 /// (hf_…, ghp_…, a signed eyJ….eyJ….…), or 0. Looks at a bounded number of bytes but for the

@@ -10,6 +10,7 @@
 #include "characters.h"
 #include "names.h"
 #include "places.h"
+#include "safelaunch/base/strings.h"
 
 // The text and the text below each of its coats are searched in the same way, and all places are
 // mapped to the text as it was given; there they are sorted, joined and replaced. A mark of an
@@ -18,9 +19,9 @@
 namespace safelaunch::redact {
 namespace {
 
-/// Values that are secret wherever they stand, as they are or within base64. The memory is bounded
-/// and forgets nothing: of a value for which there is no room it keeps a trace, and a line that
-/// bears such a trace is taken out whole.
+/// Values that are secret wherever they stand, as they are, within base64 or in hexadecimal. The
+/// memory is bounded and forgets nothing: of a value for which there is no room it keeps a trace,
+/// and a line that bears such a trace is taken out whole.
 class KnownSecrets {
  public:
   /// Shorter values are not remembered, since they would take half of every log with them.
@@ -100,6 +101,11 @@ void KnownSecrets::add(std::string_view value) {
   }
   constexpr std::size_t kShortestInside = 8;
   if (value.size() < kShortestInside) return;
+  std::string hex = to_hex(value);
+  add_text(hex);
+  std::ranges::transform(hex, hex.begin(),
+                         [](char c) { return c >= 'a' ? char(c - 'a' + 'A') : c; });
+  add_text(hex);
   for (std::size_t offset = 0; offset < 3; ++offset) {
     const std::string plain = in_base64(value, offset, "+/");
     const std::string for_urls = in_base64(value, offset, "-_");
@@ -224,6 +230,11 @@ SecretPlaces all_places(std::string_view text, const KnownSecrets& known) {
     for (const SecretPlace& place : found)
       places.push_back(in_original(std::span(coats).first(taken_off), place));
   });
+  const DecodedText blocks = unwrapped(text);
+  SecretPlaces found;
+  known.find(blocks.text, found);
+  for (const SecretPlace& place : found)
+    places.push_back(in_original(std::span(&blocks, 1), place));
   return places;
 }
 

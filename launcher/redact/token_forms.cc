@@ -179,6 +179,15 @@ constexpr std::array kForms{
     Form{"EZAK", Body::letters, 40},
     Form{"EZTK", Body::letters, 40},
     Form{"bkua_", Body::hex, 32},
+    Form{"CCIPAT_", Body::word, 20},  // CircleCI
+    Form{"CCIPRJ_", Body::word, 20},
+    Form{"nfp_", Body::letters, 30, Mixed::yes},  // Netlify
+    Form{"pcsk_", Body::word, 30, Mixed::yes},    // Pinecone
+    Form{"squ_", Body::hex, 40},                  // SonarQube
+    Form{"sqp_", Body::hex, 40},
+    Form{"sqa_", Body::hex, 40},
+    Form{"sl.u.", Body::word, 40},  // Dropbox
+    Form{"sl.B", Body::word, 60},
     Form{"AGE-SECRET-KEY-1", Body::letters, 20},  // keys of encryption
     Form{"MDAxY2xvY2F0aW9u", Body::base64, 20},   // a macaroon
 };

@@ -50,6 +50,17 @@ std::optional<fs::path> behind_link(const fs::path& link) {
   return is_there ? std::optional(target) : std::nullopt;
 }
 
+/// The time at which a run began; without a job.json, which a full disk did not take, that of its
+/// first event, or of its folder.
+fs::file_time_type beginning_of(const fs::path& directory) {
+  for (const fs::path& file : {directory / "job.json", directory / "events.jsonl", directory}) {
+    std::error_code error;
+    const fs::file_time_type time = fs::last_write_time(file, error);
+    if (!error) return time;
+  }
+  return {};
+}
+
 std::optional<KnownRun> run_at(const fs::path& entry) {
   std::error_code none;
   fs::path directory = entry;
@@ -59,10 +70,8 @@ std::optional<KnownRun> run_at(const fs::path& entry) {
     directory = *target;
   }
   if (!is_run(directory)) return std::nullopt;
-  // The age is that of job.json, which is written once. The id will not do: it holds the local
-  // time, which jumps back once a year.
-  return KnownRun{entry.filename().native(), directory, entry,
-                  fs::last_write_time(directory / "job.json", none)};
+  // The id will not do as its age: it holds the local time, which jumps back once a year.
+  return KnownRun{entry.filename().native(), directory, entry, beginning_of(directory)};
 }
 
 Duration time_to_last_record(const KnownRun& run) {

@@ -1,11 +1,16 @@
 #include "safelaunch/report/kept_runs.h"
 
-#include <sys/stat.h>
+#include <dirent.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 
+#include "run_names.h"
+#include "safelaunch/base/trusted_path.h"
+#include "safelaunch/base/unique_fd.h"
 #include "safelaunch/report/run_directory.h"
 
 // Old runs are removed at the end of each run, so the work is bounded: first a look at names alone,
@@ -55,33 +60,75 @@ FileTime last_written(const fs::path& run) {
   return last;
 }
 
-/// Removes job.json last: without it, nothing would show that the rest is a run of ours.
+UniqueFd open_folder_in(int folder, const std::string& name) {
+  return UniqueFd(::openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+std::vector<std::string> entries_of(int folder) {
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, decltype([](DIR* open) { ::closedir(open); })> open(
+      ::fdopendir(open_folder_in(folder, ".").release()));
+  while (const dirent* entry = open ? ::readdir(open.get()) : nullptr)
+    if (const std::string_view name = entry->d_name; name != "." && name != "..")
+      names.emplace_back(name);
+  return names;
+}
+
+bool is_folder(RunName kind) {
+  return kind == RunName::folder || kind == RunName::tree;
+}
+
+RunName name_in(const fs::path& path, RunName within) {
+  return within == RunName::tree ? within : run_name_of(path);
+}
+
+/// Whether safelaunch makes all names in a folder at `path` below a run directory. People keep
+/// files of their own beside their logs.
+bool holds_only_ours(int folder, const fs::path& path, RunName kind) {
+  for (const std::string& name : entries_of(folder)) {
+    const RunName inner = name_in(path / name, kind);
+    if (inner == RunName::foreign) return false;
+    const UniqueFd open = open_folder_in(folder, name);
+    if (open && !is_folder(inner)) return false;
+    if (open && !holds_only_ours(open.get(), path / name, inner)) return false;
+  }
+  return true;
+}
+
+/// Removes all names of ours but job.json: without it nothing would show that the rest is a run of
+/// ours. Goes from folder to folder by descriptors, so no link leads it out.
+void remove_content(int folder, const fs::path& path, RunName kind) {
+  for (const std::string& name : entries_of(folder)) {
+    const RunName inner = name_in(path / name, kind);
+    if (inner == RunName::foreign || path / name == "job.json") continue;
+    const UniqueFd open = is_folder(inner) ? open_folder_in(folder, name) : UniqueFd();
+    if (open) remove_content(open.get(), path / name, inner);
+    ::unlinkat(folder, name.c_str(), open ? AT_REMOVEDIR : 0);
+  }
+}
+
+/// Removes a folder of ours with all that is in it; one that holds something else stays as it is.
+void remove_folder(const fs::path& path, RunName kind) {
+  const UniqueFd above = open_folder(path.parent_path());
+  const UniqueFd folder = above ? open_folder_in(above.get(), path.filename()) : UniqueFd();
+  if (!folder || !holds_only_ours(folder.get(), {}, kind)) return;
+  remove_content(folder.get(), {}, kind);
+  if (entries_of(folder.get()) == std::vector<std::string>{"job.json"})
+    ::unlinkat(folder.get(), "job.json", 0);
+  ::unlinkat(above.get(), path.filename().c_str(), AT_REMOVEDIR);
+}
+
 void remove_run(const fs::path& entry) {
   std::error_code error;
-  if (fs::is_symlink(fs::symlink_status(entry, error))) {
+  if (fs::is_symlink(fs::symlink_status(entry, error)))
     fs::remove(entry, error);
-    return;
-  }
-  std::vector<fs::path> content;
-  for (const auto& file : fs::directory_iterator(entry, error)) content.push_back(file.path());
-  for (const fs::path& path : content) {
-    if (path.filename() != "job.json") fs::remove_all(path, error);
-    if (error) return;
-  }
-  fs::remove_all(entry, error);
+  else
+    remove_folder(entry, RunName::folder);
 }
 
 bool leads_nowhere(const fs::path& link) {
   std::error_code error;
   return recorded_id(fs::read_symlink(link, error)) != link.filename().native();
-}
-
-/// Whether a name is that of an installed hook or plugin: hook-0123456789abcdef.
-bool is_installation(std::string_view name) {
-  const std::size_t dash = name.find('-');
-  const std::string_view hash = name.substr(std::min(dash + 1, name.size()));
-  return (name.starts_with("hook-") || name.starts_with("plugin-")) && hash.size() == 16 &&
-         hash.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 std::vector<fs::path> entries_with_ids(const fs::path& place) {
@@ -158,7 +205,7 @@ void remove_old_installations(const fs::path& cache, KeepLimits limits,
   if (unused.empty()) return;
   const FileTime running_since = oldest_running();
   for (const fs::path& folder : unused)
-    if (written(folder) < running_since) fs::remove_all(folder, error);
+    if (written(folder) < running_since) remove_folder(folder, RunName::tree);
 }
 
 }  // namespace safelaunch::report

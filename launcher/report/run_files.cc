@@ -5,11 +5,14 @@
 #include <algorithm>
 
 #include "json.h"
+#include "run_names.h"
+#include "safelaunch/base/both_ends.h"
+#include "safelaunch/base/harmless.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/base/user_file.h"
 
-// Each name in a run directory has a kind, and the kind says how much is read: small files whole,
+// The name of a file (run_names.h) says how much of it is read: small files whole,
 // the record at both ends, a log from its end. Many logs share what there is for all of them, each
 // with at least 2 KiB; once that is used up, the remaining logs are passed over and counted.
 namespace safelaunch::report {
@@ -45,17 +48,6 @@ std::string read_range(const OpenFile& file, std::uintmax_t from, std::size_t co
   return text;
 }
 
-// Removes the torn line at the start: half a secret in it could not be recognised. Of a line that
-// is longer than a quarter of the text, only the words in that quarter go, or the first word.
-void drop_partial_start(std::string& text) {
-  constexpr std::string_view kBetweenWords = " \t\r\n\",;";
-  const std::string_view head = std::string_view(text).substr(0, text.size() / 4);
-  std::size_t end = head.find('\n');
-  if (end == std::string::npos) end = head.find_last_of(kBetweenWords);
-  if (end == std::string::npos) end = text.find_first_of(kBetweenWords);
-  text.erase(0, end == std::string::npos ? head.size() : end + 1);
-}
-
 std::size_t fitting(std::uintmax_t size, std::size_t limit) {
   return static_cast<std::size_t>(std::min<std::uintmax_t>(size, limit));
 }
@@ -74,30 +66,13 @@ std::string read_both_ends(const OpenFile& file, std::size_t limit) {
   return head + read_end(file, limit - limit / 4);
 }
 
-enum class Kind { none, small, record, log };
-
-Kind kind_in_attempt(std::string_view name) {
-  if (name == "env.diff") return Kind::small;
-  const bool log = name.ends_with(".out") || name.ends_with(".err") || name.starts_with("nccl.");
-  return log ? Kind::log : Kind::none;
-}
-
-Kind kind_of(const fs::path& relative) {
-  const std::vector<std::string> parts(relative.begin(), relative.end());
-  const std::string& last = parts.back();
-  if (parts.size() == 1) {
-    if (last == "job.json" || last == "outcome.json") return Kind::small;
-    return last == "events.jsonl" ? Kind::record : Kind::none;
-  }
-  if (!parts[0].starts_with("attempt-")) return Kind::none;
-  if (parts.size() == 2) return kind_in_attempt(last);
-  const bool evidence = parts.size() == 3 && parts[1] == "evidence";
-  return evidence ? Kind::small : Kind::none;
+bool is_read(RunName kind) {
+  return kind == RunName::small || kind == RunName::record || kind == RunName::log;
 }
 
 struct Listed {
   fs::path relative;
-  Kind kind = Kind::none;
+  RunName kind = RunName::foreign;
 };
 
 std::vector<Listed> list(const fs::path& directory) {
@@ -108,7 +83,8 @@ std::vector<Listed> list(const fs::path& directory) {
        at.increment(none)) {
     if (at.depth() == 2) at.disable_recursion_pending();
     const fs::path relative = at->path().lexically_relative(directory);
-    if (const Kind kind = kind_of(relative); kind != Kind::none) result.push_back({relative, kind});
+    if (const RunName kind = run_name_of(relative); is_read(kind))
+      result.push_back({relative, kind});
   }
   std::sort(result.begin(), result.end(),
             [](const Listed& a, const Listed& b) { return a.relative < b.relative; });
@@ -120,15 +96,15 @@ std::vector<Listed> list(const fs::path& directory) {
 std::size_t share_of_log(const std::vector<Listed>& listed, const ReadLimits& limits) {
   constexpr std::size_t kLeast = 2U << 10;
   const auto logs = static_cast<std::size_t>(std::count_if(
-      listed.begin(), listed.end(), [](const Listed& file) { return file.kind == Kind::log; }));
+      listed.begin(), listed.end(), [](const Listed& file) { return file.kind == RunName::log; }));
   const std::size_t share = limits.logs / std::max<std::size_t>(1, logs);
   return std::min(limits.log, std::max(kLeast, share));
 }
 
-std::string read(const OpenFile& file, Kind kind, const ReadLimits& limits, std::size_t log) {
+std::string read(const OpenFile& file, RunName kind, const ReadLimits& limits, std::size_t log) {
   switch (kind) {
-    case Kind::record: return read_both_ends(file, limits.record);
-    case Kind::log: return read_end(file, log);
+    case RunName::record: return read_both_ends(file, limits.record);
+    case RunName::log: return read_end(file, log);
     default: return read_range(file, 0, fitting(file.size, kSmallFile));
   }
 }
@@ -165,11 +141,7 @@ std::size_t escape_length(std::string_view text) {
 }
 
 bool is_unshowable(char32_t value) {
-  const bool control = value < 0x20 || (value >= 0x7f && value < 0xa0);
-  const bool turns_direction = (value >= 0x202a && value <= 0x202e) ||
-                               (value >= 0x2066 && value <= 0x2069) || value == 0x200e ||
-                               value == 0x200f;
-  return control || turns_direction;
+  return value < 0x20 || (value >= 0x7f && value < 0xa0) || hides(value);
 }
 
 class PlainWriter {
@@ -275,15 +247,15 @@ RunFiles read_run_files(const fs::path& directory, const ReadLimits& limits) {
   std::size_t logs_read = 0;
   for (const Listed& entry : listed) {
     const std::optional<OpenFile> file = open_regular(directory / entry.relative);
-    if (!file || (entry.kind == Kind::log && file->size == 0)) continue;
-    if (entry.kind == Kind::log && logs_read >= limits.logs) {
+    if (!file || (entry.kind == RunName::log && file->size == 0)) continue;
+    if (entry.kind == RunName::log && logs_read >= limits.logs) {
       ++result.passed_over;
       continue;
     }
     RecordedFile read_file{entry.relative.native(), read(*file, entry.kind, limits, log),
                            file->size, 0};
     read_file.left_out = file->size - std::min<std::uintmax_t>(file->size, read_file.text.size());
-    if (entry.kind == Kind::log) logs_read += read_file.text.size();
+    if (entry.kind == RunName::log) logs_read += read_file.text.size();
     result.files.push_back(std::move(read_file));
   }
   return result;

@@ -11,6 +11,7 @@
 #include "safelaunch/agree/token.h"
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/harmless.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/diagnose/catalogue.h"
 #include "safelaunch/gpu/visible.h"
@@ -65,13 +66,14 @@ int Run::run() {
     if (std::this_thread::get_id() == ours) return terminal_.write_message(line);
     boost::asio::post(io_, [this, text = std::string(line)] { terminal_.write_message(text); });
   });
+  terminal_.filter_messages(harmless);
   if (const Result<void> opened = ledger_.open(plan_); !opened) {
     perform(SayFailure{opened.error().message});
     terminal_.flush(kLastWords);
     return exit_code_of(opened.error().code);
   }
   terminal_.filter_messages(
-      [this](std::string_view text) { return ledger_.redactor().redact(text); });
+      [this](std::string_view text) { return harmless(ledger_.redactor().redact(text)); });
   say_warnings();
   take(RunBegins{});
   io_.run();
@@ -91,7 +93,11 @@ void Run::say_warnings() {
 // A thread that is stuck in a write cannot be joined, and the things that it uses must not be
 // destroyed.
 int Run::leave() {
-  if (disk_.drain(kLastWords)) return exit_code_;
+  if (disk_.drain(kLastWords)) {
+    if (const std::string loss = ledger_.loss(); !loss.empty()) voice_.say("warning: " + loss);
+    terminal_.flush(kLastWords);
+    return exit_code_;
+  }
   voice_.say("warning: not all of this run is recorded: the file system of " +
              ledger_.directory().native() + " does not answer");
   terminal_.flush(kLastWords);
@@ -382,13 +388,13 @@ const diagnose::Catalogue& Run::catalogue() {
 void Run::write_json_report() {
   const std::filesystem::path file = plan::json_file(plan_.options);
   if (file.empty()) return;
-  const auto written =
-      disk_.within(kDiskAnswersWithin, [file, json = report::outcome_json(ledger_.summary())] {
-        return plan::write_json(file, json);
-      });
+  const auto written = json_writer_.within(kDiskAnswersWithin,
+                                           [file, json = report::outcome_json(ledger_.summary())] {
+                                             return plan::write_json(file, json);
+                                           });
   if (!written)
     voice_.say("warning: --json=" + file.native() +
-               ": cannot write the report: nothing reads from it");
+               ": cannot write the report: whoever reads it takes nothing");
   else if (!*written)
     voice_.say("warning: " + written->error().message);
 }

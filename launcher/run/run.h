@@ -100,6 +100,7 @@ class Run final : Attempt::Listener, RunProbe::Listener, Nodes::Listener, Shelf 
   plan::RunPlan plan_;
   output::StandardStreams streams_;
   DiskQueue disk_;
+  DiskQueue json_writer_;  ///< for --json=FILE: a FIFO without a reader must not hold up the record
   RunLedger ledger_;
   boost::asio::io_context io_{1};
   launch::Reaper reaper_;

@@ -2,10 +2,13 @@
 
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
+#include "safelaunch/base/user_file.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/launch/guardian.h"
@@ -58,7 +61,10 @@ Result<void> RunLedger::open(const plan::RunPlan& plan) {
   std::optional<Opened> opened = disk_.within(
       kFolderMadeWithin, [this, wanted] { return open_record(wanted, began_, redactor_, disk_); });
   if (!opened) {
-    trouble_ = "nothing is recorded: the file system of the state folder does not answer";
+    trouble_ = disk_.has_no_thread()
+                   ? "nothing is recorded: the host gives safelaunch no thread (ulimit -u, or the "
+                     "cgroup's pids.max)"
+                   : "nothing is recorded: the file system of the state folder does not answer";
     return {};
   }
   if (!opened->directory) return opened->directory.error();
@@ -87,8 +93,23 @@ void RunLedger::close(int exit_code, std::string stopped_because) {
   summary_.stopped_because = std::move(stopped_because);
   summary_ = report::redacted(std::move(summary_), redactor_);
   events_.record(report::record::End{exit_code});
-  if (!directory().empty())
-    report::write_later(disk_, directory() / "outcome.json", report::outcome_json(summary_));
+  if (!directory().empty()) write_outcome();
+}
+
+void RunLedger::write_outcome() {
+  std::string text = report::outcome_json(summary_);
+  const std::size_t size = text.size();
+  const auto write = [path = directory() / "outcome.json", whole = std::move(text),
+                      failed = outcome_failed_] {
+    if (!replace_file(path, whole)) *failed = errno;
+  };
+  if (!disk_.post(size, write)) *outcome_failed_ = EBUSY;  // no room in the queue of a slow disk
+}
+
+std::string RunLedger::loss() const {
+  if (const int error = *outcome_failed_; error != 0)
+    return fmt::format("how this run ended is not recorded: {}", std::strerror(error));
+  return {};
 }
 
 void RunLedger::write_page(const Environment& environment) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <atomic>
 #include <filesystem>
+#include <memory>
 
 #include "safelaunch/base/disk_queue.h"
 #include "safelaunch/base/finding.h"
@@ -52,8 +54,13 @@ class RunLedger {
   void close(int exit_code, std::string stopped_because);
   /// Writes the page for people, where there is anything to tell.
   void write_page(const Environment& environment);
+  /// Why the end of the run is not recorded; empty where it is. To be asked once the disk has done
+  /// all its tasks.
+  [[nodiscard]] std::string loss() const;
 
  private:
+  void write_outcome();
+
   DiskQueue& disk_;
   TimePoint began_;
   report::RunDirectory directory_;
@@ -61,6 +68,8 @@ class RunLedger {
   std::string trouble_;
   report::EventLog events_;
   report::RunSummary summary_;
+  /// The error with which outcome.json could not be written; the disk's thread sets it.
+  std::shared_ptr<std::atomic<int>> outcome_failed_ = std::make_shared<std::atomic<int>>(0);
 };
 
 /// Writes job.json, which tells `safelaunch status` whose run this is.

@@ -9,6 +9,7 @@
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/plan/json_file.h"
+#include "safelaunch/report/run_files.h"
 
 // All that a run says goes through here, so that --quiet and --json hold for every line. A failure
 // gets few lines: what happened, the cause, and the next attempt. The report has the rest.
@@ -125,7 +126,8 @@ void RunVoice::tell_of_first_failure(const AttemptRecord& record,
   say(!first ? "The output of what failed first:"
              : fmt::format("rank {} failed first. {}", first->value,
                            words.shared ? "From the output of all ranks:" : "Its last output:"));
-  terminal_.write_message(std::string_view(words.text).substr(0, words.text.size() - 1));
+  const std::string plain = report::plain_text(words.text);
+  terminal_.write_message(std::string_view(plain).substr(0, plain.rfind('\n')));
 }
 
 void RunVoice::tell_of_survivors(const std::vector<launch::Survivor>& survivors) {

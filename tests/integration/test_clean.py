@@ -131,12 +131,19 @@ class Clean(SafelaunchTest):
 
     def test_who_holds_a_lock_outside_of_our_container_is_seen_by_the_kernel(self):
         lock = self.lock("cpu_adam")
-        os.chown(lock, 0, -1)  # within a new pid namespace we are root, and root's the lock must be
+        for path in (lock, lock.parent):  # within a new pid namespace we are root, and root's they must be
+            os.chown(path, 0, -1)
         container = ["unshare", "--pid", "--fork", "--mount-proc"]
         with lock.open():
             self.assertEqual(self.clean(within=container), "nothing is stale\n")
         self.assertIn(f"removed: {lock}", self.clean(within=container))
         self.assertFalse(lock.exists())
+
+    def test_a_lock_in_another_users_folder_is_told_and_left_alone(self):
+        lock = self.lock("cpu_adam")
+        os.chown(lock.parent, 0, -1)
+        self.assertIn(f"left alone: {lock} (64 KiB): its folder belongs to another user", self.clean())
+        self.assertTrue(lock.exists())
 
     def test_what_somebody_links_to_is_no_segment(self):
         target = old_file(self.folder / "precious", NOBODY)

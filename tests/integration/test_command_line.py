@@ -2,8 +2,10 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import unittest
 
 from harness import SAFELAUNCH, SafelaunchTest, main
 
@@ -73,6 +75,46 @@ class CommandLine(SafelaunchTest):
             self.assertEqual((json.load(told)["exit_status"], done.returncode), (3, 3))
         self.run_words("--dry-run", "--json=plan.json", "true")
         self.assertEqual(json.loads((self.folder / "plan.json").read_text())["command"], ["true"])
+
+    def test_a_fifo_that_nobody_reads_costs_the_report_and_nothing_else(self):
+        os.mkfifo(self.folder / "report")
+        said = self.run_words("--json=report", "false", status=1)
+        self.assertIn("--json=report: nothing reads from it", said)
+        self.assertNotIn("not all of this run is recorded", said)
+        self.assertNotIn("does not answer", said)
+
+    def test_a_fifo_with_a_reader_gets_the_report(self):
+        os.mkfifo(self.folder / "report")
+        reader = os.open(self.folder / "report", os.O_RDONLY | os.O_NONBLOCK)
+        with open(reader) as told:
+            self.run_words("--json=report", "false", status=1)
+            self.assertEqual(json.load(told)["exit_status"], 1)
+
+    def test_a_reader_that_takes_nothing_does_not_hold_up_the_record(self):
+        end, other_end = os.pipe()
+        os.set_blocking(other_end, False)
+        with self.assertRaises(BlockingIOError):
+            while True:
+                os.write(other_end, b"x" * 4096)
+        os.set_blocking(other_end, True)
+        done = subprocess.run([SAFELAUNCH, "--no-preflight", f"--json=/dev/fd/{other_end}", "false"], env=self.environment(),
+                              cwd=self.folder, pass_fds=[other_end], stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+        os.close(end)
+        os.close(other_end)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("whoever reads it takes nothing", done.stderr)
+        self.assertNotIn("not all of this run is recorded", done.stderr)
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "becomes another user: needs root")
+    def test_a_descriptor_whose_file_belongs_to_another_user_gets_the_report(self):
+        self.folder.chmod(0o755)
+        program = self.program_for_all()
+        with open(self.folder / "of-root.json", "w", opener=lambda name, how: os.open(name, how, 0o600)) as report:
+            done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program, "--no-preflight",
+                                   f"--json=/dev/fd/{report.fileno()}", "true"], env=self.environment(), cwd="/",
+                                  pass_fds=[report.fileno()], stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads((self.folder / "of-root.json").read_text())["exit_status"], 0)
 
     def test_the_json_of_a_run_replaces_an_earlier_one_and_never_the_users_own(self):
         for file in ("report.json", "report.json", "plan.json", "plan.json"):

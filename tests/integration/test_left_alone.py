@@ -62,6 +62,18 @@ class LeftAlone(SafelaunchTest):
         wait_until(lambda: (self.folder / "done").exists(), seconds=60, what="the reader's end")
         self.assertIn("line 50\n", (self.folder / "log").read_text())
 
+    def test_a_daemon_of_the_job_is_ended_however_deep_below_shells_safelaunch_runs(self):
+        deep = "exec $SL -- sh -c 'setsid sh -c \"echo \\$\\$ > left; exec sleep 600\" > /dev/null 2>&1 & until [ -s left ]; do :; done'"
+        (self.folder / "deep.sh").write_text(f"sleep 600 > /dev/null 2>&1 & echo $! > stranger\n{deep}\n")
+        words = "bash deep.sh"
+        for level in range(12):
+            (self.folder / f"level{level}.sh").write_text(f"{words}\nexit $?\n")
+            words = f"bash level{level}.sh"
+        run = self.shell(words)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertFalse(is_alive(self.pid_in("left")), run.stderr)
+        self.assert_lives(self.pid_in("stranger"))
+
     def test_what_was_left_after_a_success_is_named(self):
         run = self.run_safelaunch("--", "sh", "-c", f"{SLEEPER} > /dev/null 2>&1 & {SLEEPS}; echo left $!")
         self.assert_status(run, 0)
@@ -114,6 +126,9 @@ class LeftAlone(SafelaunchTest):
         pid = self.pid_in("of-nobody/left")
         self.assertEqual(run.stderr.count(str(pid)), 1, run.stderr)
         self.assertIn(f"leaves pid {pid} (sleep) running: it belongs to user root", run.stderr)
+        self.assertTrue(is_alive(pid))
+        # Its safelaunch, nobody's, is gone; a run of root's has no claim to it.
+        self.assert_status(self.run_safelaunch("--", "true"), 0)
         self.assert_lives(pid)
 
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "needs a pid namespace")

@@ -34,6 +34,12 @@ class Page(html.parser.HTMLParser):
 
 
 class Report(SafelaunchTest):
+    def test_an_end_that_is_not_recorded_is_told(self):
+        # The disk refuses outcome.json, as a full one does.
+        run = self.run_safelaunch("--", "mkdir", self.folder / "run-1/outcome.json")
+        self.assert_status(run, 0)
+        self.assertIn("safelaunch: warning: how this run ended is not recorded: Is a directory", run.err)
+
     def job(self, *words, **options):
         """Runs a job whose record lies where `report` looks for it."""
         environment = options.pop("env", self.environment())

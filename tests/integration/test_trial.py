@@ -106,7 +106,8 @@ class Trial(SafelaunchTest):
 
     def test_settings_that_would_run_nothing_do_not_mislead_it(self):
         (self.folder / "safelaunch.yaml").write_text("options: {dry-run: true, ranks: '7', nproc-per-node: 3, json: true}\n")
-        trial = self.trial("--backend", "gloo", "--nproc-per-node", "2", "--", sys.executable, SAFELAUNCH_INTERACTIVE="1")
+        trial = self.trial("--backend", "gloo", "--nproc-per-node", "2", "--", sys.executable, SAFELAUNCH_INTERACTIVE="1",
+                           SAFELAUNCH_CONFIG="safelaunch.yaml")
         self.assertEqual(trial.returncode, 0, trial.stdout + trial.stderr)
         self.assertIn("gloo       2 ranks  import ✓ device ✓ group ✓ all_reduce ✓", trial.stdout)
 

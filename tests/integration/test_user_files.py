@@ -202,12 +202,41 @@ class Surroundings(SafelaunchTest):
         self.script("env: {LD_PRELOAD: /none.so}\n", "safelaunch.yaml")
         self.assertEqual(self.run_safelaunch("--", "sh", "-c", "echo $LD_PRELOAD").out, "\n")
 
+    def test_a_file_that_nobody_named_does_not_say_where_the_job_meets(self):
+        for option in ("{master-addr: 192.0.2.1, nnodes: 2, node-rank: 1, nproc-per-node: 1, no-preflight: true, rendezvous: none}",
+                       "{rendezvous: 'tcp://192.0.2.1:4444', nnodes: 2}", "{token-file: ./tok}", "{dry-run: true}"):
+            with self.subTest(option):
+                self.script(f"options: {option}\n", "safelaunch.yaml")
+                run = self.run_safelaunch("--", "sh", "-c", "echo ran at ${MASTER_ADDR-none}")
+                self.assertEqual((run.out, run.status), ("ran at none\n", 0), run.err)
+                self.assertIn("./safelaunch.yaml is passed over: it sets the option ", run.err)
+
     def test_explain_shows_a_foreign_log_without_its_secrets(self):
         secret = "hf_tHe5eCretOfSomebody1234567890abc"
         log = f"RuntimeError: CUDA error: out of memory, as {secret}\n"
         done = subprocess.run([SAFELAUNCH, "explain", "-"], env=self.environment(), input=log, text=True, capture_output=True, timeout=60)
         self.assertIn("out of memory, as [redacted]", done.stdout)
         self.assertNotIn(secret, done.stdout)
+
+    def test_no_refusal_of_a_run_sends_escape_sequences_to_the_terminal(self):
+        word = "x\x1b]0;title\x07\u202e"
+        nodes = ["--nnodes", "2", "--node-rank", "0", "--nproc-per-node", "1", "--master-addr", "127.0.0.1"]
+        for words, status in ((["--", word], 127), (["--log-dir", f"/proc/{word}", "--", "true"], 125),
+                              (["--run-dir", f"/proc/{word}", "--", "true"], 125), ([*nodes, "--token-file", word, "--", "true"], 78)):
+            with self.subTest(words):
+                done = subprocess.run([SAFELAUNCH, *words], env=self.environment(), cwd=self.folder, capture_output=True, timeout=60)
+                self.assertEqual(done.returncode, status, done.stderr)
+                self.assertNotIn(b"\x1b", done.stderr)
+                self.assertNotIn("\u202e".encode(), done.stderr)
+                self.assertIn(b"^[]0;title^G", done.stderr)
+
+    def test_the_closing_report_turns_no_reading_direction(self):
+        raises = "import os, time; time.sleep(0 if os.environ['RANK'] == '1' else 60); raise ValueError('be\u202efore')"
+        run = self.run_safelaunch("--nproc-per-node", "2", "--", sys.executable, "-c", raises)
+        self.assert_status(run, 1)
+        own = run.err[run.err.index("safelaunch: what happened"):]
+        self.assertIn("ValueError: be<U+202E>fore", own)
+        self.assertNotIn("\u202e", own)
 
     def test_no_verb_sends_foreign_escape_sequences_to_the_terminal(self):
         log = "NCCL WARN \x1b]0;title\x07\x1b[2J No space left on device (28) /dev/shm/nccl-vR6Fzi\x9b2J\u202e\n"

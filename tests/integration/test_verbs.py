@@ -107,6 +107,24 @@ class Verbs(SafelaunchTest):
         said = self.say("--ranks", "x", "true", status=64)
         self.assertRegex(said, r"^safelaunch: 'x' in --ranks x is neither .*\n$")
 
+    def test_of_a_huge_log_both_ends_are_read(self):
+        log = self.folder / "huge.log"
+        with open(log, "wb") as file:
+            file.write(b"step 1\n")
+            file.truncate(100 << 30)
+            file.seek(0, os.SEEK_END)
+            file.write(b"\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n")
+        said = self.say("explain", str(log))
+        self.assertIn("gpu-oom", said)
+        self.assertIn("The middle of the log, 100.0 GiB, was left out.", said)
+
+    def test_of_a_long_log_on_stdin_both_ends_are_read(self):
+        log = ("NCCL WARN Error while creating shared memory segment /dev/shm/nccl-vR6Fzi (size 9637888), error: No space left on device (28)\n"
+               + "step\n" * (3 << 20) + "done\n")
+        said = self.say("explain", "-", text=log)
+        self.assertIn("shm-small", said)
+        self.assertIn("The middle of the log, 11", said)
+
     def test_the_variables_of_a_ranks_world_are_explained(self):
         for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "CUDA_VISIBLE_DEVICES", "JAX_DEBUG_NANS"):
             with self.subTest(name=name):

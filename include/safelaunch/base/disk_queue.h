@@ -29,6 +29,9 @@ class DiskQueue {
   /// gives us no thread to do it.
   [[nodiscard]] bool post(std::size_t bytes, Task task);
 
+  /// Whether the host has given us no thread, so that nothing is written.
+  [[nodiscard]] bool has_no_thread() const;
+
   /// Whether there is room for more. A caller may wait for room, but not where the queue is
   /// stuck().
   [[nodiscard]] bool has_room() const;

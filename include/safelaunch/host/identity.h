@@ -51,7 +51,8 @@ struct HostIdentity {
 /// The owner of a process: the process that answers for the job (the guardian, which outlives a
 /// killed safelaunch). Once the owner is gone, a marked process that lives is left over, unless a
 /// stranger has started it with an environment that was handed to it. A pid has a meaning only
-/// within its namespace and boot, so both belong to the mark.
+/// within its namespace and boot, so both belong to the mark. So does the user: a setuid program
+/// takes another user's processes along with the environment of the run.
 ///
 /// An environment can be copied, into a service manager above all. The origin of a process cannot
 /// be copied with it: only a process above the owner can have adopted an orphan of the run, and the
@@ -62,13 +63,15 @@ struct OwnerMark {
   ProcessId owner;
   std::uint64_t cgroups = 0;     ///< the cgroups_key() of the owner
   std::vector<ProcessId> above;  ///< the owner's parent, its parent, …
+  unsigned uid = 0;              ///< the owner's user
   bool operator==(const OwnerMark&) const = default;
 };
 
 /// A number that stands for the lines of /proc/PID/cgroup, never 0; the same cgroups have the same.
 [[nodiscard]] std::uint64_t cgroups_key(std::string_view lines);
 
-/// "BOOT-ID:PIDNS-INODE:PID:START-TICKS:CGROUPS:PID.START-TICKS,…", the value of SAFELAUNCH_OWNER.
+/// "BOOT-ID:PIDNS-INODE:UID:PID:START-TICKS:CGROUPS:PID.START-TICKS,…", the value of
+/// SAFELAUNCH_OWNER.
 [[nodiscard]] std::string to_string(const OwnerMark& mark);
 
 /// Reads a mark; nullopt for anything that to_string does not write, since a torn mark proves

@@ -2,10 +2,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
 
 #include "safelaunch/base/environment.h"
+#include "safelaunch/base/result.h"
 #include "safelaunch/base/time.h"
+#include "safelaunch/base/unique_fd.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/process_facts.h"
 
@@ -26,6 +29,9 @@ struct LeftFile {
   /// of the last change.
   std::int64_t made = 0;
   Duration age{};  ///< the time since `made`
+  /// The file's folder, held open: by now its path may lead elsewhere.
+  std::shared_ptr<const UniqueFd> folder;
+  unsigned folder_uid = 0;
   bool operator==(const LeftFile&) const = default;
 };
 
@@ -38,7 +44,8 @@ struct SharedMemory {
   bool operator==(const SharedMemory&) const = default;
 };
 
-/// The plain file at a path; nullopt for everything else, a link to one included.
+/// The plain file at a path; nullopt for everything else, a link to one included, and where a link
+/// of another user leads to its folder.
 [[nodiscard]] std::optional<LeftFile> file_at(const std::string& path);
 
 /// /dev/shm, or the folder that a test made. `files` are the plain files at its top.
@@ -76,6 +83,13 @@ enum class Holder {
   somebody,
   untold,  ///< it is another user's file, or the file system or kernel does not tell
 };
+
+/// Whether the file still has its name in its folder, and was not written since. The error says in
+/// a few words what became of it.
+[[nodiscard]] Result<void> still_the_same(const LeftFile& file);
+
+/// Takes the file out of its folder. False, with errno, where that cannot be done.
+[[nodiscard]] bool remove_from_folder(const LeftFile& file);
 
 /// Asks the kernel, which knows the processes of all users and containers: it grants the lease of a
 /// file only where nobody else has the file open or mapped. A process that opens the file in the

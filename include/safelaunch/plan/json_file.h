@@ -15,7 +15,7 @@ namespace safelaunch::plan {
 [[nodiscard]] Result<void> check_json_file(const std::filesystem::path& file);
 
 /// Writes the JSON there. A file that holds anything but an earlier report or plan stays as it is.
-/// May block, as /dev/fd/3 may be a pipe that nobody reads.
+/// A FIFO that nobody reads is an error. May block all the same, where a reader takes nothing.
 [[nodiscard]] Result<void> write_json(const std::filesystem::path& file, std::string_view json);
 
 }  // namespace safelaunch::plan

@@ -62,6 +62,14 @@ enum class OptionScope {
   profile,      ///< also a profile, for its attempts
 };
 
+/// Whether a file may set an option that merely lies in the working directory and that nobody has
+/// named: it may have come with a data set.
+enum class Trust {
+  needed,        ///< it may not: whoever wrote it would decide where the job meets, writes or stops
+  not_for_flag,  ///< it may say true or false, and name no file
+  not_needed,    ///< it may: deadlines, what is tried, what is shown
+};
+
 struct NumberRange {
   int first = 0;
   int last = 1'000'000;
@@ -88,6 +96,7 @@ struct Option {
   std::string_view advice = {};    ///< ends the message that refuses a value
   std::string_view excludes = {};  ///< the option that cannot be given beside it
   std::string_view rival = {};     ///< the flag that takes back what this flag says
+  Trust trust = Trust::needed;     ///< for a file that nobody has named to set it
   std::string_view heading = {};   ///< the heading in help of the rows from this one on
 };
 

@@ -1,6 +1,9 @@
 #include "safelaunch/base/trusted_path.h"
 
+#include <linux/posix_acl.h>
+#include <linux/posix_acl_xattr.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "catch.h"
@@ -26,6 +29,17 @@ unsigned mode_of(const std::string& path) {
   struct stat status {};
   REQUIRE(::stat(path.c_str(), &status) == 0);
   return status.st_mode & 07777U;
+}
+
+constexpr unsigned kNone = ~0U;  // an entry that names nobody
+
+/// Puts an ACL onto a folder; false where its file system keeps none.
+bool put_acl(const std::string& path, const std::vector<posix_acl_xattr_entry>& entries) {
+  const posix_acl_xattr_header header{POSIX_ACL_XATTR_VERSION};
+  std::string acl(reinterpret_cast<const char*>(&header), sizeof header);
+  for (const posix_acl_xattr_entry& entry : entries)
+    acl.append(reinterpret_cast<const char*>(&entry), sizeof entry);
+  return ::setxattr(path.c_str(), "system.posix_acl_access", acl.data(), acl.size(), 0) == 0;
 }
 
 std::string refusal(const std::string& path) {
@@ -56,6 +70,43 @@ TEST_CASE("a user's own group, which a umask of 002 lets write, is no outsider",
   CHECK(outsider_of({kMe, kMe, 0775}, kMe) == Outsider::none);
   CHECK(outsider_of({0, 0, 0775}, kMe) == Outsider::none);
   CHECK(outsider_of({0, kMe, 0775}, kMe) == Outsider::group);
+}
+
+TEST_CASE("a group of the owner's number with another member is an outsider", "[trusted_path]") {
+  CHECK(outsider_of({kMe, kMe, 0770, false, true}, kMe) == Outsider::group);
+  CHECK(outsider_of({kMe, kMe, 0750, false, true}, kMe) == Outsider::none);
+}
+
+TEST_CASE("an ACL that lets somebody else write is an outsider", "[trusted_path]") {
+  CHECK(outsider_of({kMe, kMe, 0770, true, false}, kMe) == Outsider::named);
+  CHECK(outsider_of({kMe, 100, 0770, true, false}, kMe) == Outsider::named);
+}
+
+TEST_CASE("a folder into which an ACL lets another user write is not trusted", "[trusted_path]") {
+  const TemporaryFolder folder;
+  const std::string home = make_folder(folder, "home");
+  if (!put_acl(home, {{ACL_USER_OBJ, 7, kNone},
+                      {ACL_USER, 7, kStranger},
+                      {ACL_GROUP_OBJ, 0, kNone},
+                      {ACL_MASK, 7, kNone},
+                      {ACL_OTHER, 0, kNone}}))
+    return;
+  CHECK(mode_of(home) == 0770);
+  CHECK(refusal(home + "/.cache/safelaunch") ==
+        "an ACL lets others write to " + home + "; `getfacl` names them");
+  CHECK(distrust_path(home));
+}
+
+TEST_CASE("a folder that an ACL lets another user read is trusted", "[trusted_path]") {
+  const TemporaryFolder folder;
+  const std::string home = make_folder(folder, "home");
+  if (!put_acl(home, {{ACL_USER_OBJ, 7, kNone},
+                      {ACL_USER, 5, kStranger},
+                      {ACL_GROUP_OBJ, 5, kNone},
+                      {ACL_MASK, 5, kNone},
+                      {ACL_OTHER, 0, kNone}}))
+    return;
+  CHECK(refusal(home + "/.cache/safelaunch") == "made");
 }
 
 TEST_CASE("a user namespace that lacks users is told from the host's", "[trusted_path]") {
@@ -141,4 +192,13 @@ TEST_CASE("a file in the place of a folder, and one that is not there, are not t
   CHECK(refusal(file + "/below") == "cannot open " + file + "/below: Not a directory");
   CHECK(distrust_path(folder / "none") ==
         "cannot open " + folder / "none" + ": No such file or directory");
+}
+
+TEST_CASE("in a sticky folder something of ours can be made, in an open one it cannot",
+          "[trusted_path]") {
+  const TemporaryFolder folder;
+  CHECK_FALSE(distrust_place(make_folder(folder, "tmp", 01777)));
+  CHECK_FALSE(distrust_place(make_folder(folder, "mine", 0755)));
+  const std::string open_folder = make_folder(folder, "open", 0777);
+  CHECK(distrust_place(open_folder) == "everybody can write to " + open_folder + " (mode 0777)");
 }

@@ -22,6 +22,7 @@ host::LeftFile file(const std::string& path, Duration age = kHour, unsigned uid 
   host::LeftFile left;
   left.path = path;
   left.uid = uid;
+  left.folder_uid = kUs;
   left.age = age;
   return left;
 }
@@ -236,4 +237,29 @@ TEST_CASE("a lock on no mount that we know, or beside a process that we cannot s
   blind.use.unreadable = 2;
   CHECK(locks(kLock, blind).at(0).why == "2 processes of yours cannot be looked into");
   CHECK(locks(kLock, blind).at(0).claim == Claim::unproven);
+}
+
+TEST_CASE("a lock in the folder of another user is told, and is not ours to remove",
+          "[stale_file]") {
+  host::LeftFile lock = kLock;
+  lock.folder_uid = kUs + 1;
+  const auto found = locks(lock, witness());
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].claim == Claim::unproven);
+  CHECK(found[0].why == "its folder belongs to another user");
+}
+
+TEST_CASE("a lock is removed from the folder that was seen, wherever its path leads by then",
+          "[stale_file]") {
+  const LeftFolder folder;
+  const std::string path = folder.add("ext/lock");
+  folder.add("app/other");
+  const auto seen = host::extension_locks(folder.path());
+  REQUIRE(seen.size() == 1);
+  fs::create_hard_link(path, folder.path() + "/app/lock");
+  fs::rename(folder.path() + "/ext", folder.path() + "/ext-away");
+  fs::create_directory_symlink("app", folder.path() + "/ext");
+  CHECK(remove_stale({seen[0], Claim::ours, ""}).has_value());
+  CHECK(fs::exists(folder.path() + "/app/lock"));
+  CHECK_FALSE(fs::exists(folder.path() + "/ext-away/lock"));
 }

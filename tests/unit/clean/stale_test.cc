@@ -29,8 +29,12 @@ constexpr const char* kSession = "0::/user.slice/session-6.scope\n";
 
 /// Of a safelaunch in that session, which a shell (400) and a user's systemd (900) ran above.
 host::OwnerMark owner() {
-  return {
-      "boot-1", 4026531836, {60, 4000}, host::cgroups_key(kSession), {{400, 0}, {900, 0}, {1, 0}}};
+  return {"boot-1",
+          4026531836,
+          {60, 4000},
+          host::cgroups_key(kSession),
+          {{400, 0}, {900, 0}, {1, 0}},
+          us().host.uid};
 }
 
 Environment mark(const host::OwnerMark& owner) {
@@ -85,6 +89,15 @@ TEST_CASE("a marked process whose safelaunch is gone is ours") {
   REQUIRE(found);
   CHECK(found->claim == Claim::ours);
   CHECK(found->why == "left by safelaunch run 20261120-a1b2: its safelaunch (pid 60) is gone");
+}
+
+TEST_CASE(
+    "a process of ours that another user's run left, by a setuid program, is not ours to end") {
+  host::OwnerMark others = owner();
+  others.uid = 1001;
+  Candidate candidate = marked();
+  candidate.environment = mark(others);
+  check_untouched(candidate, "has the mark of a run of uid 1001");
 }
 
 TEST_CASE("what hangs below orphans of its run is ours like them, whoever has adopted those") {

@@ -118,6 +118,13 @@ TEST_CASE("room for threads is asked for each rank of the node", "[doctor][limit
   CHECK(first_finding(facts).evidence.ends_with("for -3 more threads"));
 }
 
+TEST_CASE("where no more open files are allowed the remedy is not the limit itself",
+          "[doctor][limits]") {
+  auto facts = healthy_host();
+  facts.limits.open_files = {16, 16};
+  CHECK(first_finding(facts).remedy.starts_with("nofile in /etc/security/limits.conf"));
+}
+
 TEST_CASE("open files are raised to what is allowed, and no further than is of use",
           "[doctor][limits]") {
   doctor::HostFacts facts = healthy_host();

@@ -42,9 +42,14 @@ TEST_CASE("a user without a name is his number") {
 }
 
 TEST_CASE("an owner's mark is read back as it was written") {
-  const OwnerMark mark{
-      "fba06507-94c2-4389-a3a6-682f40b741e2", 4026531836, {71, 4711}, 9, {{70, 4700}, {1, 0}}};
-  CHECK(to_string(mark) == "fba06507-94c2-4389-a3a6-682f40b741e2:4026531836:71:4711:9:70.4700,1.0");
+  const OwnerMark mark{"fba06507-94c2-4389-a3a6-682f40b741e2",
+                       4026531836,
+                       {71, 4711},
+                       9,
+                       {{70, 4700}, {1, 0}},
+                       1000};
+  CHECK(to_string(mark) ==
+        "fba06507-94c2-4389-a3a6-682f40b741e2:4026531836:1000:71:4711:9:70.4700,1.0");
   CHECK(parse_owner_mark(to_string(mark)) == mark);
   const OwnerMark alone{"boot", 1, {2, 3}, 4, {}};
   CHECK(parse_owner_mark(to_string(alone)) == alone);
@@ -52,9 +57,11 @@ TEST_CASE("an owner's mark is read back as it was written") {
 
 TEST_CASE("a mark that is not whole proves nothing") {
   const auto* text =
-      GENERATE("", ":", "boot", "boot:1:2", "boot:1:2:", "boot:1:2:3x", "boot:1:2:-3", ":1:2:3",
-               "boot:0:2:3:4:", "boot:1:0:3:4:", "boot:1:2:3", "boot:1:2:3:0:", "boot:1:2:3:4:5",
-               "boot:1:2:3:4:5.6,7", "boot:1:2:3:4:5.6:7", "boot:1:99999999999999999999:3:4:");
+      GENERATE("", ":", "boot", "boot:1:0:2", "boot:1:0:2:", "boot:1:0:2:3x", "boot:1:0:2:-3",
+               ":1:0:2:3:4:", "boot:0:0:2:3:4:", "boot:1:0:0:3:4:", "boot:1:0:2:3",
+               "boot:1:0:2:3:0:", "boot:1:0:2:3:4:5", "boot:1:0:2:3:4:5.6,7",
+               "boot:1:0:2:3:4:5.6:7", "boot:1:0:99999999999999999999:3:4:", "boot:1:2:3:4:",
+               "boot:1:-1:2:3:4:", "boot:1:4294967296:2:3:4:");
   CAPTURE(text);
   CHECK_FALSE(parse_owner_mark(text));
 }
@@ -65,6 +72,7 @@ TEST_CASE("our own mark names this boot, this namespace and us") {
   REQUIRE(mark);
   CHECK(mark->owner == self());
   CHECK(mark->boot_id == read_identity().boot_id);
+  CHECK(mark->uid == ::geteuid());
   CHECK(mark->pid_namespace == pid_namespace_of(::getpid()));
   CHECK(mark->cgroups == cgroups_key(cgroup_of(::getpid())));
   // The first process of a pid namespace has nobody above it that anybody here can see.
@@ -114,9 +122,9 @@ TEST_CASE("a mark that is torn anywhere is not the mark that was written", "[ide
 
 TEST_CASE("a mark in other letters than ours proves nothing", "[identity]") {
   for (const char* text :
-       {"boot:1:2:3:4:5.6,", "boot:1:2:3:4:,5.6", "boot:01:2:3:4:", "boot:1:2:3:4:05.6",
-        "boot:1:2:3:4:5.06", "boot:1:2:3:4:5.6,,7.8", "boot:1:2:3:4:5.6 ", "boot:1:2:3:4:5.-6",
-        "boot:1:2:3:4:-5.6", "boot:1:2:3:4:0.6"}) {
+       {"boot:1:0:2:3:4:5.6,", "boot:1:0:2:3:4:,5.6", "boot:01:0:2:3:4:", "boot:1:0:2:3:4:05.6",
+        "boot:1:0:2:3:4:5.06", "boot:1:0:2:3:4:5.6,,7.8", "boot:1:0:2:3:4:5.6 ",
+        "boot:1:0:2:3:4:5.-6", "boot:1:0:2:3:4:-5.6", "boot:1:0:2:3:4:0.6"}) {
     CAPTURE(text);
     CHECK_FALSE(parse_owner_mark(text));
   }

@@ -1,10 +1,13 @@
 #include "safelaunch/host/left_files.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <filesystem>
 
 #include "catch.h"
+#include "child.h"
 #include "left_folder.h"
 
 using namespace safelaunch;
@@ -78,6 +81,44 @@ TEST_CASE("a stranger's link in a shared folder of extensions leads to no lock",
     REQUIRE(::lchown(link.c_str(), 1001, 1001) == 0);
   }
   CHECK(paths_of(host::extension_locks(folder.path())) == std::vector{own});
+}
+
+TEST_CASE("a stranger's link on the way to the folder of extensions leads to no lock",
+          "[left_files]") {
+  if (::geteuid() != 0) return;  // only root can give a link away
+  LeftFolder elsewhere;
+  elsewhere.add("root/app/lock");
+  LeftFolder folder;
+  const std::string link = folder.path() + "/team";
+  fs::create_directory_symlink(elsewhere.path(), link);
+  CHECK(host::extension_locks(link + "/root").size() == 1);
+  REQUIRE(::lchown(link.c_str(), 1001, 1001) == 0);
+  CHECK(host::extension_locks(link + "/root").empty());
+  CHECK_FALSE(host::file_at(link + "/root/app/lock"));
+}
+
+TEST_CASE("a stranger who exchanges a folder with a link leads nobody to a lock elsewhere",
+          "[left_files]") {
+  if (::geteuid() != 0) return;  // only root can give a folder away
+  LeftFolder elsewhere;
+  const std::string other = elsewhere.add("lock");
+  LeftFolder shared;
+  const std::string real = shared.path() + "/cpu_adam";
+  const std::string link = shared.path() + "/evil";
+  fs::create_directory(real);
+  fs::create_directory_symlink(elsewhere.path(), link);
+  REQUIRE(::chown(real.c_str(), 1001, 1001) == 0);
+  REQUIRE(::lchown(link.c_str(), 1001, 1001) == 0);
+  const Child exchanger([&] {
+    while (::renameat2(AT_FDCWD, real.c_str(), AT_FDCWD, link.c_str(), RENAME_EXCHANGE) == 0) {
+    }
+  });
+  constexpr int kLooks = 20'000;  // one of some hundred went astray
+  bool led_astray = false;
+  for (int look = 0; look < kLooks && !led_astray; ++look)
+    led_astray = !host::extension_locks(shared.path()).empty();
+  CHECK_FALSE(led_astray);
+  CHECK(host::is_running(exchanger.id()));
 }
 
 TEST_CASE("the name of a segment is judged to its last letter", "[left_files]") {

@@ -322,7 +322,7 @@ TEST_CASE("a file of the working directory that is passed over is told beside th
   folder.write("mine.yaml", "env: {LD_PRELOAD: x}");
   ProfileLibrary library({{folder / ".", Untrusted::pass_over}}, kBuiltIn);
   const std::string message = library.load("mine").error().message;
-  CHECK(message.starts_with("there is no profile 'mine'"));
+  CHECK(message.starts_with("there is no profile 'mine'; `safelaunch profiles list` shows"));
   CHECK(message.ends_with("it sets LD_PRELOAD; `--profile ./" + folder / "." +
                           "/mine.yaml` says that you trust it; passed over"));
 }

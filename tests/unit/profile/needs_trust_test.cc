@@ -1,6 +1,9 @@
 #include "safelaunch/profile/trust.h"
 
+#include <set>
+
 #include "catch.h"
+#include "safelaunch/settings/run_options.h"
 
 using namespace safelaunch;
 
@@ -15,8 +18,8 @@ std::string why(std::string_view text) {
 }  // namespace
 
 TEST_CASE("variables that tune a library are harmless", "[needs_trust]") {
-  for (const char* name : {"NCCL_DEBUG", "NCCL_SOCKET_IFNAME", "NCCL_P2P_DISABLE", "UCX_TLS",
-                           "OMP_NUM_THREADS", "GLOO_SOCKET_IFNAME", "FI_PROVIDER"})
+  for (const char* name : {"NCCL_DEBUG", "NCCL_P2P_DISABLE", "UCX_TLS", "OMP_NUM_THREADS",
+                           "GLOO_LOG_LEVEL", "FI_PROVIDER", "NCCL_IB_TIMEOUT"})
     CHECK(is_harmless_variable(name));
 }
 
@@ -27,6 +30,15 @@ TEST_CASE("variables that run code or name a file are not harmless", "[needs_tru
         "UCX_MODULE_DIR", "UCX_GDB_COMMAND", "UCX_STATS_DEST", "OMP_TOOL_LIBRARIES",
         "CUDA_INJECTION64_PATH", "TORCH_EXTENSIONS_DIR"})
     CHECK_FALSE(is_harmless_variable(name));
+}
+
+TEST_CASE("variables that say where ranks meet are not harmless", "[needs_trust]") {
+  for (const char* name :
+       {"NCCL_COMM_ID", "NCCL_SOCKET_IFNAME", "NCCL_SOCKET_FAMILY", "NCCL_RAS_ADDR", "NCCL_HOSTID",
+        "NCCL_OOB_NET_IFNAME", "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "FI_TCP_IFACE",
+        "UCX_RDMA_CM_SOURCE_ADDRESS"})
+    CHECK_FALSE(is_harmless_variable(name));
+  CHECK(why("env: {NCCL_COMM_ID: '10.0.0.9:4444'}") == "sets NCCL_COMM_ID");
 }
 
 TEST_CASE("a file says what it would need trust for", "[needs_trust]") {
@@ -45,20 +57,32 @@ TEST_CASE("a cluster rule is looked through as well", "[needs_trust]") {
   CHECK(why("clusters: [{name: a, env: {PYTHONPATH: /x}}]") == "sets PYTHONPATH");
 }
 
-TEST_CASE("an option needs trust where it writes to a place that the file names", "[needs_trust]") {
-  for (const char* option :
-       {"clean: ours", "keep-days: 1", "keep-runs: 1", "log-dir: x", "run-dir: x",
-        "json: /home/me/x.json", "json: plan.json", "rendezvous: file:///tmp/x"}) {
-    INFO(option);
-    const std::string name(option, std::string(option).find(':'));
-    CHECK(why("options: {" + std::string(option) + "}") == "sets the option " + name);
+TEST_CASE("an option needs trust unless it is a deadline, what is tried, or what is shown",
+          "[needs_trust]") {
+  const std::set<std::string_view> free{
+      "max-attempts",   "only",         "fail-on-slow",  "init-timeout",  "collective-timeout",
+      "quiet-timeout",  "work-timeout", "start-timeout", "stall-timeout", "grace",
+      "probe",          "no-hook",      "no-plugin",     "binding",       "ranks",
+      "nproc-per-node", "devices",      "prefix",        "rank-files",    "no-color",
+      "verbose",        "quiet"};
+  for (const settings::Option& option : settings::run_options()) {
+    if (option.name == "json") continue;
+    INFO(option.name);
+    const std::string name(option.name);
+    CHECK(why("options: {" + name + ": 1}") ==
+          (free.contains(option.name) ? "nothing" : "sets the option " + name));
   }
-  for (const char* option :
-       {"json: true", "json: false", "json: 1", "rendezvous: tcp://h:5", "rendezvous: none",
-        "grace: 5s", "port: keep", "only: true", "no-hook: true", "ranks: '0'"}) {
-    INFO(option);
-    CHECK(why("options: {" + std::string(option) + "}") == "nothing");
-  }
+}
+
+TEST_CASE("a file may have the report shown as JSON, and name no file for it", "[needs_trust]") {
+  for (const char* word : {"true", "false", "1"})
+    CHECK(why(std::string("options: {json: ") + word + "}") == "nothing");
+  for (const char* file : {"/home/me/x.json", "plan.json", "/dev/fd/3"})
+    CHECK(why(std::string("options: {json: ") + file + "}") == "sets the option json");
+}
+
+TEST_CASE("an option that there is not needs no trust: the reader refuses it", "[needs_trust]") {
+  CHECK(why("options: {init-timeuot: 5s}") == "nothing");
 }
 
 TEST_CASE("each key of a file is looked at for what it may do", "[needs_trust]") {

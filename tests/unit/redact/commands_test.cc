@@ -1,7 +1,9 @@
 #include "catch.h"
+#include "launcher/redact/places.h"
 #include "safelaunch/redact/redactor.h"
 
 using safelaunch::redact::Redactor;
+namespace redact = safelaunch::redact;
 using Words = std::vector<std::string>;
 
 namespace {
@@ -246,4 +248,27 @@ TEST_CASE("the secrets of a command are learned from its words", "[redact][words
   redactor.learn(std::span<const std::string>(words));
   CHECK(redactor.redact("swordfish, abcd1234 and 0.001234 of sshpass") ==
         "[redacted], [redacted] and 0.001234 of sshpass");
+}
+
+TEST_CASE("a line that names one program again and again is not read again for each",
+          "[redact][commands]") {
+  std::string line;
+  for (int i = 0; i < 500; ++i) line += "curl -u joe:orange ";
+  CHECK(redact::secret_places(line).size() < 5 * 500);
+  CHECK(Redactor().redact(line).find("orange") == std::string::npos);
+}
+
+TEST_CASE("a program that is named twice in a line is read as far behind its second name",
+          "[redact][commands]") {
+  std::string line = "curl";
+  for (int i = 0; i < 60; ++i) line += " x";
+  line += " curl a b c d e f -u joe:orange";
+  CHECK(Redactor().redact(line).ends_with("-u joe:[redacted]"));
+}
+
+TEST_CASE("the password of an ldap.conf and of HTTPie is taken out", "[redact][commands]") {
+  check_commands({{"bindpw hunter2orange", "bindpw [redacted]"},
+                  {"rootpw hunter2orange", "rootpw [redacted]"},
+                  {"bindpw must be set", "bindpw must be set"},
+                  {"http -a joe:orange example.org", "http -a joe:[redacted] example.org"}});
 }

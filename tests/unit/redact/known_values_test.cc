@@ -34,6 +34,13 @@ TEST_CASE("each line of a known value is known", "[redact][known]") {
   CHECK(redactor.redact("first-line\nx second-line abc") == "[redacted]\nx [redacted] abc");
 }
 
+TEST_CASE("a known value is found in hexadecimal of either case", "[redact][known]") {
+  const Redactor redactor({"correct horse-battery"});
+  CHECK(redactor.redact("key 636f727265637420686f7273652d62617474657279 end") ==
+        "key [redacted] end");
+  CHECK(redactor.redact("0x636F727265637420686F7273652D62617474657279") == "0x[redacted]");
+}
+
 TEST_CASE("a known value is found at both ends of a text and at every offset of base64",
           "[redact][known]") {
   const Redactor redactor({"swordfish>>?"});
@@ -141,4 +148,23 @@ TEST_CASE("what stands between two secrets stays, and neighbours share a mark", 
   CHECK(redactor.redact("swordfish,tangerine") == "[redacted],[redacted]");
   CHECK(redactor.redact("swordfishtangerine") == "[redacted]");
   CHECK(redactor.redact("[redacted]swordfish x") == "[redacted] x");
+}
+
+TEST_CASE("a known value is found in base64 that is broken into lines", "[redact][known]") {
+  // base64 of 70 dots, the value, and 70 dots
+  const Redactor redactor({"correct horse battery staple"});
+  const std::string text =
+      "file:\n"
+      "Li4uLi4uLi4uLi4uLi4uLi4uLi4uLi4uLi4uLi4uLi4uLi4uLi4uLi4uLi4uLi4uLi4uLi4uLi4u\n"
+      "Li4uLi4uLi4uLi4uLi4uLi5jb3JyZWN0IGhvcnNlIGJhdHRlcnkgc3RhcGxlLi4uLi4uLi4uLi4u\n"
+      "Li4uLi4uLi4uLi4uLi4uLi4uLi4uLi4uLi4uLi4uLi4uLi4uLi4uLi4uLi4uLi4uLi4uLi4uLi4u\n"
+      "Li4uLi4u\nend\n";
+  CHECK(redactor.redact(text).find("3JyZWN0IGhvcnNl") == std::string::npos);
+  const std::string torn =
+      "Li4uLi4uLi4uLi4uLi4uLi4uLi4uLi4uLi4uLi4uLi4uLi4uLi4uLi4uLi4uY29ycmVjdCBob3Jz\n"
+      "ZSBiYXR0ZXJ5IHN0YXBsZS4u\nend\n";
+  const std::string shown = redactor.redact(torn);
+  CHECK(shown.find("Y29ycmVjdCBob3Jz") == std::string::npos);
+  CHECK(shown.find("YXR0ZXJ5IHN0YXBs") == std::string::npos);
+  CHECK(shown.ends_with("\nend\n"));
 }

@@ -388,3 +388,12 @@ TEST_CASE("names of users, hosts and places stand beside secrets", "[redact][nam
   for (const char* name : {"", "users", "pw", "value", "id", "hostnamehostnamehost"})
     CHECK_FALSE(stands_beside_secrets(name));
 }
+
+TEST_CASE("the session of a store of passwords is a secret, another session is none",
+          "[redact][names]") {
+  const std::string value = "5PBYGU+5yt3RHcCjoeJKx/wByU34vokGRZjXpSH7Ylo8w5==";
+  CHECK(is_secret("BW_SESSION", value));
+  CHECK(is_secret("OP_SESSION_my", value));
+  CHECK_FALSE(is_secret("DESKTOP_SESSION", "ubuntu"));
+  CHECK_FALSE(is_secret("HYDRA_SESSION", "20261122-153012-a1b2c3"));
+}

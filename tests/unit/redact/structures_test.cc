@@ -1,5 +1,6 @@
 #include "catch.h"
 #include "launcher/redact/assignments.h"
+#include "launcher/redact/places.h"
 #include "safelaunch/redact/redactor.h"
 
 using namespace safelaunch::redact;
@@ -187,4 +188,29 @@ TEST_CASE("structures without secrets stay as they are", "[redact][structures]")
         "auth:\n  method: oidc\n  url: https://login.example.com\n",
         "metadata:\n  labels:\n    app: train\n", "key:\n  - a\n  - b\n"})
     CHECK(structure_shown(text) == text);
+}
+
+TEST_CASE("the data of a Kubernetes secret is read once, however often its kind is named",
+          "[redact][structures]") {
+  std::string json;
+  for (int i = 0; i < 60; ++i) json += R"("kind": "Secret", )";
+  std::string yaml;
+  for (int i = 0; i < 100; ++i) yaml += "kind: Secret\n";
+  for (const std::string& text :
+       {json + R"("data": {"conn": "c3dvcmRm"}})", yaml + "data:\n  conn: c3dvcmRm\n"}) {
+    const SecretPlaces places = secret_places(text);
+    CHECK(places.size() >= 1);
+    CHECK(places.size() <= 3);
+  }
+}
+
+TEST_CASE("the private members of a JSON Web Key are taken out", "[redact][structures]") {
+  CHECK(
+      structure_shown(R"({"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiM",)"
+                      R"( "d": "nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A"})") ==
+      R"({"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiM",)"
+      R"( "d": "[redacted]"})");
+  CHECK(structure_shown(R"({"k":"AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ","kty":"oct"})") ==
+        R"({"k":"[redacted]","kty":"oct"})");
+  CHECK(structure_shown(R"({"kty": "RSA", "d": "short"})") == R"({"kty": "RSA", "d": "short"})");
 }

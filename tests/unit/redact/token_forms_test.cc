@@ -30,6 +30,11 @@ struct TokenForm {
 // As the services document them; the lengths are those below which a word of a program is meant.
 constexpr TokenForm kTokenForms[] = {
     {"hf_", kLetters, 16},
+    {"CCIPAT_", kLetters, 20},
+    {"nfp_", kLetters, 30},
+    {"pcsk_", kLetters, 30},
+    {"squ_", kHex, 40},
+    {"sl.u.", kLetters, 40},
     {"api_org_", kLetters, 16},
     {"ghp_", kLetters, 16},
     {"gho_", kLetters, 16},

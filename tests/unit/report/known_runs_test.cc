@@ -88,6 +88,16 @@ TEST_CASE("a folder is a run where either record is a file", "[known_runs]") {
     CHECK_FALSE(is_run(runs.path / name));
 }
 
+TEST_CASE("a run whose job.json a full disk did not take began with its first event",
+          "[known_runs]") {
+  const Runs runs;
+  runs.write("20251122-153012-a1b2c3/events.jsonl", "{}\n");
+  const auto known = report::known_runs(std::vector<fs::path>{runs.path});
+  REQUIRE(known.size() == 1);
+  CHECK(fs::file_time_type::clock::now() - known[0].began < std::chrono::hours(1));
+  CHECK(report::read_run_line(known[0]).took < std::chrono::hours(1));
+}
+
 TEST_CASE("the id of a run is that of its record, and none where that is broken", "[known_runs]") {
   const Runs runs;
   runs.add_run("r1");

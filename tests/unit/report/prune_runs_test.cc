@@ -124,12 +124,55 @@ TEST_CASE("a link in an old run is removed and not followed", "[prune_runs]") {
   const Kept kept;
   kept.write("precious/data", "mine");
   kept.add_run(kId);
-  fs::create_symlink(kept.path / "precious", kept.path / kId / "attempt-1-basic/link");
+  fs::create_symlink(kept.path / "precious", kept.path / kId / "attempt-1-basic/evidence");
+  fs::create_symlink(kept.path / "precious/data", kept.path / kId / "attempt-1-basic/rank-0.out");
   kept.age(kId);
   kept.age("precious");
   kept.remove_old();
   CHECK_FALSE(kept.has(kId));
   CHECK(kept.has("precious/data"));
+}
+
+TEST_CASE("an old run in which the user keeps a file or a link of his own stays whole",
+          "[prune_runs]") {
+  for (const char* file : {"model.pt", "notes/today", "attempt-1-basic/model.pt",
+                           "attempt-1-basic/rank-0.out/model.pt", "attempt-1-basic/evidence/mine",
+                           "attempt-1-basic/launcher/none_a1/attempt_0/0/core"}) {
+    CAPTURE(file);
+    const Kept kept;
+    kept.add_run(kId);
+    kept.write(std::string(kId) + "/" + file, "mine");
+    kept.age(kId);
+    kept.remove_old();
+    CHECK(kept.has(std::string(kId) + "/" + file));
+    CHECK(kept.has(std::string(kId) + "/job.json"));
+    CHECK(kept.has(std::string(kId) + "/attempt-1-basic/launcher.out"));
+  }
+  const Kept kept;
+  kept.add_run(kId);
+  fs::create_symlink("/nowhere", kept.path / kId / "data");
+  kept.age((std::string(kId) + "/attempt-1-basic").c_str());
+  fs::last_write_time(kept.path / kId,
+                      fs::file_time_type::clock::now() - std::chrono::hours(1'000));
+  kept.remove_old();
+  CHECK(kept.has(std::string(kId) + "/data"));
+}
+
+TEST_CASE("every file that safelaunch and torchrun make in a run goes with it", "[prune_runs]") {
+  const Kept kept;
+  kept.add_run(kId);
+  for (const char* file :
+       {"events.jsonl", "outcome.json", "segments", "report.html",
+        "hook-0123456789abcdef/_safelaunch_hook/door.py", "attempt-1-basic/env.diff",
+        "attempt-1-basic/launcher.err", "attempt-1-basic/rank-12.out",
+        "attempt-1-basic/nccl.node1.71", "attempt-1-basic/evidence/rank-3.stack",
+        "attempt-1-basic/evidence/collectives", "attempt-1-basic/evidence/ras.txt",
+        "attempt-2-fewer@8/rank-0.err", "attempt-2-fewer@8/launcher/none_x1/attempt_0/0/stderr.log",
+        "attempt-2-fewer@8/launcher/none_x1/attempt_0/0/error.json"})
+    kept.write(std::string(kId) + "/" + file, "text");
+  kept.age(kId);
+  kept.remove_old();
+  CHECK_FALSE(kept.has(kId));
 }
 
 TEST_CASE("hooks and plugins of other versions go when nothing has used them for long",

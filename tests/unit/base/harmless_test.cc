@@ -1,10 +1,8 @@
-#include "launcher/cli/verbs.h"
+#include "safelaunch/base/harmless.h"
 
 #include "catch.h"
 
 using namespace safelaunch;
-
-using namespace safelaunch::cli;
 
 TEST_CASE("text, colours, tabs and newlines of an answer stay", "[harmless]") {
   const std::string text = "\x1b[1;31merror\x1b[0m\tgrüße 你好\n";
@@ -65,9 +63,16 @@ TEST_CASE(
   for (const char* sign : {"\u061c", "\u200e", "\u200f", "\u202a", "\u202b", "\u202c", "\u202d",
                            "\u202e", "\u2066", "\u2067", "\u2068", "\u2069"})
     CHECK(harmless(sign).starts_with("<U+"));
-  for (const char* near :
-       {"\u061b", "\u061d", "\u200d", "\u2010", "\u2029", "\u202f", "\u2065", "\u206a", "\u00a0"})
+  for (const char* near : {"\u061b", "\u061d", "\u200c", "\u200d", "\u2010", "\u2027", "\u202f",
+                           "\u2065", "\u206a", "\u00a0"})
     CHECK(harmless(near) == near);
+}
+
+TEST_CASE("a sign without a width, or one that ends a line, is shown", "[harmless]") {
+  for (const char* sign : {"\u00ad", "\u180e", "\u200b", "\u2028", "\u2029", "\u2060", "\u2064",
+                           "\ufeff", "\U000e0001", "\U000e007f"})
+    CHECK(harmless(sign).starts_with("<U+"));
+  CHECK(harmless("👩\u200d💻") == "👩\u200d💻");
 }
 
 TEST_CASE("what has the form of a code point and is none is shown byte by byte", "[harmless]") {
