@@ -76,6 +76,15 @@ class Collector {
       add(*match.cause, match.strength, line.text, line.rank);
   }
 
+  /// The last line of a traceback none of whose lines shows a cause, but for a message that begins
+  /// with an empty line.
+  void read_exception(const std::string& line, std::optional<Rank> rank, const Cause& otherwise) {
+    const LogLine last{line, rank, LineKind::python_error, 0};
+    const std::vector<Match> matches = matches_of(last, catalogue_);
+    const auto proof = std::ranges::find(matches, Strength::proof, &Match::strength);
+    add(proof == matches.end() ? otherwise : *proof->cause, Strength::proof, line, rank);
+  }
+
   void add(const Cause& cause, Strength strength, std::string_view line, std::optional<Rank> rank) {
     if (rank_) rank = rank_;
     auto& known = known_[&cause];
@@ -131,8 +140,17 @@ bool is_of_any_network(const Sighting& one) {
 }
 
 std::string headline(std::string_view type, std::string_view message) {
+  message.remove_prefix(std::min(message.find_first_not_of(" \t\r\n"), message.size()));
   const std::string_view first = message.substr(0, message.find('\n'));
   return std::string(type) + (first.empty() ? "" : ": ") + std::string(first);
+}
+
+/// The lines of an exception's own text, without the blanks with which some messages begin.
+void read_message(Collector& collector, const RankRaised& exception) {
+  for_each_line(headline(exception.type, exception.message) + '\n' + exception.message,
+                [&](const LogLine& line) {
+                  if (!is_indented(line.text)) collector.read(line);
+                });
 }
 
 }  // namespace
@@ -145,7 +163,7 @@ std::vector<Sighting> sightings(const Output& output, const Catalogue& catalogue
   auto next = own.begin();
   const auto flush = [&](std::size_t line) {
     for (; next != own.end() && next->line <= line; ++next)
-      collector.add(users, Strength::proof, headline(next->type, next->message), next->rank);
+      collector.read_exception(headline(next->type, next->message), next->rank, users);
   };
   for_each_line(output.text, [&](const LogLine& line) {
     flush(line.number);
@@ -156,11 +174,10 @@ std::vector<Sighting> sightings(const Output& output, const Catalogue& catalogue
 
 std::vector<Sighting> sightings(const RankRaised& exception, const Catalogue& catalogue) {
   Collector collector(catalogue, "exception", exception.rank);
-  const std::string own = exception.type + ": " + exception.message;
-  for (const std::string_view text : {std::string_view(own), std::string_view(exception.traceback)})
-    for_each_line(text, [&](const LogLine& line) {
-      if (!is_indented(line.text)) collector.read(line);
-    });
+  read_message(collector, exception);
+  for_each_line(exception.traceback, [&](const LogLine& line) {
+    if (!is_indented(line.text)) collector.read(line);
+  });
   std::vector<Sighting> found = collector.take();
   if (!exception.communication) std::erase_if(found, is_of_any_network);
   const auto proves = [](const Sighting& one) { return one.strength == Strength::proof; };
