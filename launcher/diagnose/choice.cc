@@ -168,8 +168,8 @@ CauseChoice of_absence(const Case& now) {
       now.evidence.failure.missing,
       [](const MissingRank& missing) { return missing.activity == Activity::dead; });
   if (ended) return the(now, cause::kRankDied, Certainty::confirmed);
-  for (const char* cause : {cause::kRankNotStarted, cause::kLockAcrossCollective, cause::kLockLeft,
-                            cause::kChildDied})
+  for (const char* cause :
+       {cause::kRankNotStarted, cause::kLockAcrossCollective, cause::kLockLeft, cause::kChildDied})
     if (proved(now.evidence, cause)) return the(now, cause, Certainty::confirmed);
   for (const MissingRank& missing : now.evidence.failure.missing)
     if (const Cause* cause = shown_by_stack(now.catalogue, missing))

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <set>
+#include <utility>
 
 #include "case.h"
 #include "log_line.h"
@@ -175,6 +177,10 @@ std::vector<Sighting> read_log(std::string_view log, const Catalogue& catalogue)
   if (const auto told = reported_exit(log))
     std::ranges::move(sightings(told->status, told->rank, catalogue), std::back_inserter(all));
   sort_by_weight(all);
+  // torch tells some things twice, first as a warning.
+  std::set<std::pair<const Cause*, std::optional<Rank>>> told;
+  std::erase_if(all,
+                [&](const Sighting& one) { return !told.emplace(one.cause, one.rank).second; });
   if (!all.empty()) return all;
   auto silence = nccl_silence(log);
   if (!silence) silence = barrier_silence(log);

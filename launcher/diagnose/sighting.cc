@@ -109,6 +109,15 @@ bool is_indented(std::string_view line) {
   return line.starts_with(' ') || line.starts_with('\t');
 }
 
+/// Whether the line is an exception's last one without a word: its message begins on a line below,
+/// mostly indented.
+bool lacks_words(std::string_view line) {
+  const std::string_view type = line.substr(0, line.find(':'));
+  return (type.ends_with("Error") || type.ends_with("Exception")) &&
+         trimmed(line.substr(std::min(type.size() + 1, line.size()))).empty() &&
+         type.find(' ') == std::string_view::npos;
+}
+
 /// Whether an exception, or one that it arose from, proves a cause. The source lines of its frames
 /// do not count, for they may quote anything.
 bool shows_cause(std::string_view traceback, const Catalogue& catalogue) {
@@ -165,9 +174,14 @@ std::vector<Sighting> sightings(const Output& output, const Catalogue& catalogue
     for (; next != own.end() && next->line <= line; ++next)
       collector.read_exception(headline(next->type, next->message), next->rank, users);
   };
+  bool words_follow = false;
   for_each_line(output.text, [&](const LogLine& line) {
     flush(line.number);
+    const std::string_view words = trimmed(line.text);
+    if (words_follow && !words.empty() && is_indented(line.text))
+      collector.read({words, line.rank, LineKind::python_error, line.number});
     if (!is_indented(line.text)) collector.read(line);
+    if (!words.empty()) words_follow = lacks_words(line.text);
   });
   return collector.take();
 }

@@ -193,9 +193,7 @@ void check_address_of_rank_0(const HostFacts& facts, Advices& advices) {
 
 /// True where torchrun is told itself whether this host serves the endpoint.
 bool says_who_serves(const HostFacts& facts) {
-  const auto says = [](std::string_view text) {
-    return text.find("is_host") != std::string::npos;
-  };
+  const auto says = [](std::string_view text) { return text.find("is_host") != std::string::npos; };
   return std::ranges::any_of(facts.subject.command->argv, says) ||
          says(value_or(facts.subject.environment, "PET_RDZV_CONF"));
 }

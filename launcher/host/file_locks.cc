@@ -42,9 +42,8 @@ std::optional<FileLock> lock_in(std::string_view line) {
 }
 
 std::optional<int> holder_of(std::uint64_t inode, const std::vector<FileLock>& locks) {
-  const auto held = std::ranges::find_if(locks, [&](const FileLock& one) {
-    return one.inode == inode && !one.waits && one.pid > 0;
-  });
+  const auto held = std::ranges::find_if(
+      locks, [&](const FileLock& one) { return one.inode == inode && !one.waits && one.pid > 0; });
   return held == locks.end() ? std::nullopt : std::optional(held->pid);
 }
 
@@ -58,7 +57,7 @@ std::string path_of(std::uint64_t inode, int pid) {
   const fs::path folder = fmt::format("/proc/{}/fd", pid);
   for (fs::directory_iterator at(folder, error); !error && at != fs::directory_iterator();
        at.increment(error)) {
-    struct ::stat file {};
+    struct ::stat file{};
     if (::stat(at->path().c_str(), &file) == 0 && file.st_ino == inode)
       return fs::read_symlink(at->path(), error).native();
   }
@@ -96,7 +95,7 @@ std::vector<FileLock> read_file_locks() {
 AwaitedLock lock_at(const std::string& path, const std::vector<FileLock>& locks,
                     std::span<const int> waiting) {
   AwaitedLock lock{.path = path};
-  struct ::stat file {};
+  struct ::stat file{};
   if (::stat(path.c_str(), &file) != 0) return lock;
   lock.age = age_of(file);
   lock.holder = holder_of(file.st_ino, locks);
@@ -107,8 +106,8 @@ AwaitedLock lock_at(const std::string& path, const std::vector<FileLock>& locks,
 }
 
 std::optional<AwaitedLock> lock_that_blocks(int pid, const std::vector<FileLock>& locks) {
-  const auto waits = std::ranges::find_if(
-      locks, [&](const FileLock& one) { return one.waits && one.pid == pid; });
+  const auto waits =
+      std::ranges::find_if(locks, [&](const FileLock& one) { return one.waits && one.pid == pid; });
   if (waits == locks.end()) return std::nullopt;
   const auto holder = holder_of(waits->inode, locks);
   const std::string path = holder ? path_of(waits->inode, *holder) : path_of(waits->inode, pid);

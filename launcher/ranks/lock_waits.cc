@@ -8,8 +8,8 @@
 #include "safelaunch/ranks/rank_questions.h"
 #include "safelaunch/watch/rank_state.h"
 
-// Programs wait for a lock in two ways. Those that ask again and again (filelock, torch's baton) are
-// known by a frame of their stack, in which the hook has put the path; those that block, by the
+// Programs wait for a lock in two ways. Those that ask again and again (filelock, torch's baton)
+// are known by a frame of their stack, in which the hook has put the path; those that block, by the
 // kernel's own table.
 namespace safelaunch::ranks {
 namespace {

@@ -11,8 +11,8 @@ namespace safelaunch::ranks {
 
 void RankInquiry::begin(watch::HookChannel* channel, std::span<const AskedRank> ranks,
                         std::span<const watch::HookQuestion> questions,
-                        const std::filesystem::path& directory, Duration limit,
-                        const Calls& calls, Done done) {
+                        const std::filesystem::path& directory, Duration limit, const Calls& calls,
+                        Done done) {
   done_ = std::move(done);
   questions_ = RankQuestions(calls);
   directory_ = directory;

@@ -58,8 +58,8 @@ std::optional<TimePoint> RankMachine::deadline() const {
 // torchrun starts its ranks only when every node has come: until then nobody waits, but torchrun.
 std::optional<TimePoint> RankMachine::launcher_waits_until() const {
   const Duration limit = rules_.stages.limits.init;
-  const bool some_rank = std::ranges::any_of(
-      stages_.ranks(), [](const auto& one) { return one.second.known(); });
+  const bool some_rank =
+      std::ranges::any_of(stages_.ranks(), [](const auto& one) { return one.second.known(); });
   if (rules_.stages.awaited_nodes < 2 || limit == Duration::zero() || some_rank)
     return std::nullopt;
   return begun_ + limit;

@@ -19,7 +19,8 @@ namespace {
 // A script may meet as several ranks in turn; a process that names more than these is hostile.
 constexpr std::size_t kMostRanksOfAProcess = 16;
 
-// A script that makes more groups before its first collective is rare, and the first ones tell most.
+// A script that makes more groups before its first collective is rare, and the first ones tell
+// most.
 constexpr std::size_t kMostGroupsOfARank = 64;
 
 // The file in which torch waits until another process has built an extension.
@@ -254,7 +255,8 @@ void RankMachine::check_stores(TimePoint now) {
       return;
   }
   if (ports_differ(seen_.knocking))
-    follow(stages_.contradict(FailureKind::different_stores, different_stores(seen_.knocking), now));
+    follow(
+        stages_.contradict(FailureKind::different_stores, different_stores(seen_.knocking), now));
 }
 
 // Notes the store that a rank is given, and that it may never get into, and the backend.

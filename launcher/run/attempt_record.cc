@@ -61,7 +61,8 @@ std::string in_words(const watch::ExceptionTold& told) {
   constexpr std::size_t kLongest = 200;
   std::string text = told.raised.type;
   if (!told.raised.message.empty())
-    text += fmt::format(": {}", cut(told.raised.message.substr(0, told.raised.message.find('\n')), kLongest));
+    text += fmt::format(
+        ": {}", cut(told.raised.message.substr(0, told.raised.message.find('\n')), kLongest));
   return told.where.empty() ? text : text + " in " + told.where;
 }
 
@@ -93,9 +94,9 @@ void take_hidden(const ranks::RanksSeen& ranks, diagnose::Evidence& evidence) {
     if (const auto child = ranks.children_died.find(missing.rank);
         child != ranks.children_died.end())
       evidence.confirmations.push_back(
-          {cause::kChildDied, fmt::format("A child of rank {} (pid {}) had ended: {}",
-                                          missing.rank.value, child->second.pid,
-                                          describe(child->second.status))});
+          {cause::kChildDied,
+           fmt::format("A child of rank {} (pid {}) had ended: {}", missing.rank.value,
+                       child->second.pid, describe(child->second.status))});
   }
 }
 

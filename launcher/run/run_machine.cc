@@ -55,8 +55,9 @@ void RunMachine::take(const HostChecked& event, TimePoint) {
     actions_.push_back(RecordFinding{finding});
     if (finding.cause == cause::kOwnNameUnknown && may_name_the_loopback()) {
       by_loopback_ = true;
+      const std::string fact = finding.evidence.substr(0, finding.evidence.find(';'));
       actions_.push_back(
-          SayLine{finding.evidence + ": they are told 127.0.0.1 (PET_LOCAL_ADDR) in its place"});
+          SayLine{fact + ": torchrun's ranks are told 127.0.0.1 in its place (PET_LOCAL_ADDR)"});
       continue;
     }
     if (finding.cause == cause::kEndpointNotOwn)

@@ -374,7 +374,7 @@ class RunMachine {
   bool some_came_ = false;  // see SeenOfJob::came
   bool by_loopback_ = false;
   std::vector<diagnose::Confirmation> facts_;  // of this host, known before the first attempt
-  std::string places_;      // where the ranks stood in the last attempt, if it hung
+  std::string places_;                   // where the ranks stood in the last attempt, if it hung
   std::vector<plan::Impasse> impasses_;  ///< the impasses of the attempts until now
   int exit_code_ = 125;                  ///< the exit status of the last attempt
   std::vector<RunAction> actions_;

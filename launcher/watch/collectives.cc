@@ -9,9 +9,9 @@
 #include "safelaunch/base/rank_list.h"
 #include "safelaunch/base/strings.h"
 
-// A rank stands in a collective of the flight recorder, or, where the recorder tells of none, in its
-// first call as its hook told it: gloo's recorder knows no messages. Different operations under one
-// number come first, where somebody still waits there or beyond. Then ranks that wait for each
+// A rank stands in a collective of the flight recorder, or, where the recorder tells of none, in
+// its first call as its hook told it: gloo's recorder knows no messages. Different operations under
+// one number come first, where somebody still waits there or beyond. Then ranks that wait for each
 // other in a circle: from all that wait, those are taken away that wait for nobody who is left. The
 // ranks that remain wait for each other and can never go on. Where none remains, the ranks that
 // were awaited and wait nowhere are behind.
@@ -197,8 +197,7 @@ class Waits {
   [[nodiscard]] std::string never_done_for(Rank waiting) const {
     const Standing& one = standing_.at(waiting);
     if (one.recorded == nullptr && is_message(*one.first))
-      return fmt::format("{} rank {}",
-                         one.first->operation == "recv" ? "sent to" : "received from",
+      return fmt::format("{} rank {}", one.first->operation == "recv" ? "sent to" : "received from",
                          waiting.value);
     return "called " + (one.recorded != nullptr ? name_with_ranks(*one.recorded) : name_of(one));
   }
@@ -268,8 +267,8 @@ class Waits {
     if (is_message(call)) return call.peer ? std::vector{*call.peer} : std::vector<Rank>{};
     std::vector<Rank> awaited;
     for (const auto& [member, answer] : ranks_) {
-      const bool belongs = call.members.empty() ||
-                           std::ranges::find(call.members, member) != call.members.end();
+      const bool belongs =
+          call.members.empty() || std::ranges::find(call.members, member) != call.members.end();
       const FirstCall* own = call_of(answer);
       const bool has_come = own != nullptr && (!own->open || *own == call);
       if (member != rank && belongs && !has_come) awaited.push_back(member);

@@ -277,8 +277,8 @@ void read_body(HookMessage& message, const Json& packet) {
   if (name == "stack") message.body = stack_of(packet, rank);
   if (name == "thread.raised") message.body = HookThreadRaised{told_of(packet, rank)};
   if (name == "child.died")
-    message.body = HookChildDied{number_of(packet, "pid", 0, kLargestPid).value_or(0),
-                                 status_of(packet)};
+    message.body =
+        HookChildDied{number_of(packet, "pid", 0, kLargestPid).value_or(0), status_of(packet)};
   if (name == "counters") message.body = counters_of(packet);
   if (name == "collectives") message.body = collectives_of(packet);
   if (name == "refused") message.body = HookRefusal{text(packet, "what"), text(packet, "why")};

@@ -49,7 +49,7 @@ struct Evidence {
   std::vector<Rank> finished;  ///< ranks whose program came to its end without an exception
   /// Every rank of the job is in one and the same collective, by its own word.
   bool all_in_one_collective = false;
-  bool all_finished = false;   ///< `finished` holds every rank of the job
+  bool all_finished = false;  ///< `finished` holds every rank of the job
   /// Ranks that ended while safelaunch stopped the job, or passed a signal on.
   std::vector<RankExited> ended_in_stop;
   /// Exceptions that ended no rank, and keep one from the others: a rank that waits in a `finally`,

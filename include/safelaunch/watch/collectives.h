@@ -25,8 +25,8 @@ struct CollectiveSeen {
   State state = State::enqueued;
 };
 
-/// The first call of a rank in its world that needs other ranks, as its hook tells it: a collective,
-/// a message, or the making of a group.
+/// The first call of a rank in its world that needs other ranks, as its hook tells it: a
+/// collective, a message, or the making of a group.
 struct FirstCall {
   std::string operation;        ///< "all_reduce", "recv", "new_group"
   std::string group;            ///< its name
@@ -61,7 +61,7 @@ struct CollectivesCompared {
   /// They can never meet: different operations under one number, one group with other members on
   /// other ranks, or ranks that wait for each other in a circle. Empty: nothing proves that.
   std::string contradiction;
-  bool of_messages = false;  ///< the contradiction is a circle of send and recv
+  bool of_messages = false;    ///< the contradiction is a circle of send and recv
   std::vector<Rank> together;  ///< the ranks that are in one and the same collective; empty: they
                                ///< are in several, or in none
   /// Ranks that never called what the others of their group are in, and wait in no collective
@@ -71,7 +71,8 @@ struct CollectivesCompared {
   std::string store_waits;  ///< "ranks 0 and 2 wait in the store (TCPStore__wait)"
 };
 
-/// The groups that each rank has made or wants to make, by their names: empty members are all ranks.
+/// The groups that each rank has made or wants to make, by their names: empty members are all
+/// ranks.
 using GroupsOfRanks = std::map<Rank, std::map<std::string, std::vector<Rank>>>;
 
 /// "group 1 is ranks 0 3 on ranks 0 3, but ranks 1 2 on ranks 1 2": the first group that ranks have

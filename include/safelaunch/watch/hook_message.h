@@ -96,7 +96,7 @@ struct InitFile {
 /// A call begins that needs other ranks, or ends, or (in a new world) all are forgotten.
 struct HookCall {
   enum class What { begins, again, ends, forgotten } what = What::begins;
-  FirstCall call{};  ///< what begins or ends; of an end the operation alone
+  FirstCall call{};                     ///< what begins or ends; of an end the operation alone
   std::optional<InitFile> init_file{};  ///< in which the new world meets
 };
 
@@ -118,8 +118,8 @@ struct HookMessage {
   int dropped = 0;            ///< events lost before this one
   std::vector<Event> events;  ///< the events for Stages; none where the rank is unknown
   std::variant<std::monostate, HookHello, StackAnswer, CountersAnswer, CollectivesAnswer,
-               HookRefusal, HookFault, HookException, HookCommunicator, HookExit, HookCall, HookThreadRaised,
-               HookChildDied>
+               HookRefusal, HookFault, HookException, HookCommunicator, HookExit, HookCall,
+               HookThreadRaised, HookChildDied>
       body;
 };
 

@@ -360,7 +360,8 @@ constexpr CauseLine kProofs[] = {
     {"mpi-slots", "There are not enough slots available in the system to satisfy the 8"},
     {"rank-crashed", "Signal 11 (SIGSEGV) received by PID 733"},
     {"rank-crashed",
-     "torch.multiprocessing.spawn.ProcessExitedException: process 1 terminated with signal SIGABRT"},
+     "torch.multiprocessing.spawn.ProcessExitedException: process 1 terminated with signal "
+     "SIGABRT"},
     {"rank-crashed",
      "E0203 10:11:13.200000 700 torch/distributed/elastic/multiprocessing/api.py:869] failed "
      "(exitcode: -8) local_rank: 2 (pid: 733) of binary: /opt/env/bin/python"},

@@ -53,7 +53,10 @@ TEST_CASE("a circle of messages is a cause of its own", "[diagnosis]") {
 
 TEST_CASE("groups that differ explain a gloo that cannot connect, and a rank that left",
           "[diagnosis]") {
-  diagnose::Evidence evidence = with_exceptions({raised(0, "RuntimeError", "[/gloo/x.cc:1] Gloo connectFullMesh failed with [../gloo/transport/tcp/pair.cc:144] no error")});
+  diagnose::Evidence evidence =
+      with_exceptions({raised(0, "RuntimeError",
+                              "[/gloo/x.cc:1] Gloo connectFullMesh failed with "
+                              "[../gloo/transport/tcp/pair.cc:144] no error")});
   REQUIRE(diagnosed(evidence).failure.cause != "ranks-disagree");
   evidence.confirmations = {{"ranks-disagree", "group 1 is ranks 0 3 on rank 0, but …"}};
   CHECK(diagnosed(evidence).failure.cause == "ranks-disagree");

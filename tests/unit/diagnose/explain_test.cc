@@ -135,13 +135,27 @@ TEST_CASE("a row of one's own, with nothing but what it needs, is explained in t
 
 TEST_CASE("a log that ends in the store's barrier tells how many came", "[explain]") {
   const std::string waits =
-      "INFO:torch.distributed.distributed_c10d:Waiting in store based barrier to initialize process "
+      "INFO:torch.distributed.distributed_c10d:Waiting in store based barrier to initialize "
+      "process "
       "group for rank: 0, key: store_based_barrier_key:1 (world_size=4, worker_count=3, "
       "timeout=0:30:00)\n";
   CHECK(has(explain_log(waits, Catalogue::builtin()),
             "perhaps: a rank is missing (rank-missing)\n  3 of 4 ranks had come"));
   CHECK(explain_log(waits + "step 1\n", Catalogue::builtin()) ==
         "No known cause shows in this log.\n");
+}
+
+TEST_CASE("words that begin below an exception's last line count, though indented", "[explain]") {
+  const auto cause = [](const std::string& log) {
+    return read_log(log, Catalogue::builtin()).front().cause->id;
+  };
+  const std::string traceback = "Traceback (most recent call last):\n  File \"a.py\", line 1\n";
+  const std::string words = "        An attempt has been made to start a new process before the\n";
+  CHECK(cause(traceback + "RuntimeError: \n" + words) == "no-main-guard");
+  CHECK(cause(traceback + traceback + "RuntimeError: \nRuntimeError: \n" + words) ==
+        "no-main-guard");
+  CHECK(cause(traceback + words + "RuntimeError: no\n") ==
+        "user-exception");  // it is a source line
 }
 
 TEST_CASE("a log of harmless lines says so", "[explain]") {

@@ -103,8 +103,9 @@ TEST_CASE("on one node the loopback is right", "[doctor][master]") {
   CHECK(outline(facts) == Lines{});
 }
 
-TEST_CASE("an own name alone that leads nowhere has a cause of its own, unless torchrun is told better",
-          "[doctor][master]") {
+TEST_CASE(
+    "an own name alone that leads nowhere has a cause of its own, unless torchrun is told better",
+    "[doctor][master]") {
   doctor::HostFacts facts = healthy_host();
   facts.subject.command = job::recognise({"torchrun", "--nproc-per-node", "2", "train.py"}, {});
   facts.own_name = {host::NameLookup::Outcome::unknown, "gpu-1", {}, "unknown", {}};
@@ -116,10 +117,9 @@ TEST_CASE("an own name alone that leads nowhere has a cause of its own, unless t
 TEST_CASE("an endpoint that is this host's and that torchrun will not serve is a risk",
           "[doctor][master]") {
   doctor::HostFacts facts = healthy_host();
-  facts.subject.command =
-      job::recognise({"torchrun", "--rdzv-backend", "c10d", "--rdzv-endpoint", "head-node:29455",
-                      "--nproc-per-node", "2", "train.py"},
-                     {});
+  facts.subject.command = job::recognise({"torchrun", "--rdzv-backend", "c10d", "--rdzv-endpoint",
+                                          "head-node:29455", "--nproc-per-node", "2", "train.py"},
+                                         {});
   facts.interfaces.push_back({"d0", {"10.77.0.5"}, true, true, false, 1500});
   facts.own_name = {host::NameLookup::Outcome::found, "gpu-1", {"127.0.1.1"}, {}, {}};
   facts.master_name = {host::NameLookup::Outcome::found, "head-node", {"10.77.0.5"}, {}, {}};
@@ -130,9 +130,15 @@ TEST_CASE("an endpoint that is this host's and that torchrun will not serve is a
     return std::ranges::find(lines, "endpoint-not-own risk") != lines.end();
   };
   CHECK(is_told());
-  SECTION("somebody serves it") { facts.endpoint_served = true; }
-  SECTION("the name of this host leads to it") { facts.own_name.addresses = {"10.77.0.5"}; }
-  SECTION("it is another host's") { facts.master_name.addresses = {"10.77.0.9"}; }
+  SECTION("somebody serves it") {
+    facts.endpoint_served = true;
+  }
+  SECTION("the name of this host leads to it") {
+    facts.own_name.addresses = {"10.77.0.5"};
+  }
+  SECTION("it is another host's") {
+    facts.master_name.addresses = {"10.77.0.9"};
+  }
   SECTION("torchrun is told") {
     facts.subject.command =
         job::recognise({"torchrun", "--rdzv-backend", "c10d", "--rdzv-endpoint", "head-node:29455",

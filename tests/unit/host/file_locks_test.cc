@@ -20,9 +20,8 @@ TEST_CASE("the kernel's table tells holders from those that wait", "[file_locks]
   CHECK(parse_proc_locks("1: FLOCK  ADVISORY  WRITE 3868 08:01:1234 0 EOF\n"
                          "1: -> FLOCK  ADVISORY  WRITE 3870 08:01:1234 0 EOF\n"
                          "2: OFDLCK ADVISORY  READ -1 00:1a:77 0 EOF\n"
-                         "torn\n") == std::vector<FileLock>{{3868, 1234, false},
-                                                           {3870, 1234, true},
-                                                           {-1, 77, false}});
+                         "torn\n") ==
+        std::vector<FileLock>{{3868, 1234, false}, {3870, 1234, true}, {-1, 77, false}});
 }
 
 TEST_CASE("a lock is held by whoever the kernel names, or has the file open", "[file_locks]") {

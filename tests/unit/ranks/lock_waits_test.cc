@@ -19,7 +19,7 @@ TEST_CASE("who waits for which lock is told by locks", "[lock_waits]") {
   const LockWait left{{"/y.lock", 20min, std::nullopt}, std::nullopt};
   const LockWait elsewhere{{"/z.lock", std::nullopt, 99}, std::nullopt};
   CHECK(describe({{Rank{0}, held}, {Rank{2}, held}, {Rank{3}, left}, {Rank{4}, elsewhere}}) ==
-        "ranks 0 2 wait for the lock /x.lock (3min old), which rank 1 (pid 71) holds; "
+        "ranks 0 2 wait for the lock /x.lock (180s old), which rank 1 (pid 71) holds; "
         "rank 3 waits for the lock /y.lock (20min old), which no process of this host holds; "
         "rank 4 waits for the lock /z.lock, which pid 99 holds");
 }

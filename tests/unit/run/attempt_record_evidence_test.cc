@@ -52,9 +52,12 @@ diagnose::Training training(const AttemptRecord& record, job::Launcher launcher,
 }
 
 RankRaised raised_by_gloo(int rank) {
-  return {Rank{rank}, {}, "RuntimeError",
+  return {Rank{rank},
+          {},
+          "RuntimeError",
           "[../gloo/transport/tcp/pair.cc:144] Gloo connectFullMesh failed: Connection refused",
-          "Traceback …\n", true};
+          "Traceback …\n",
+          true};
 }
 
 AttemptContext by_script() {
@@ -237,7 +240,8 @@ TEST_CASE("a missing rank's thread that raised, and its child that died, are nam
   record.verdict->missing = {{.rank = Rank{1}, .activity = Activity::idling}};
   const diagnose::Evidence evidence = make_evidence(record, by_script());
   REQUIRE(evidence.hidden.size() == 1);
-  CHECK(evidence.remarks.front() == "a thread of rank 1 raised ValueError: no data in job.py:3 train");
+  CHECK(evidence.remarks.front() ==
+        "a thread of rank 1 raised ValueError: no data in job.py:3 train");
   REQUIRE(evidence.confirmations.size() == 1);
   CHECK(evidence.confirmations.front().cause == "child-died");
   diagnose::Evidence without_thread = evidence;
@@ -312,8 +316,7 @@ TEST_CASE("a file of an earlier run in which the ranks meet explains a hang and 
   const bool hangs = GENERATE(true, false);
   if (hangs) record.verdict = Failure{.kind = FailureKind::hung, .stage = Stage::group};
   if (!hangs) record.command = Exited{1};
-  if (!hangs)
-    record.ranks.raised = {raised_by_gloo(0)};
+  if (!hangs) record.ranks.raised = {raised_by_gloo(0)};
   const auto found =
       diagnose::diagnose(make_evidence(record, by_script()), diagnose::Catalogue::builtin());
   CHECK(found.failure.cause == "stale-init-file");
@@ -326,13 +329,12 @@ TEST_CASE("a world larger than what was started is told apart from a rank that s
           "[evidence]") {
   AttemptRecord record;
   record.ranks.world_size = 2;
-  record.verdict = Failure{.kind = FailureKind::hung,
-                           .stage = Stage::rendezvous,
-                           .waiting = {Rank{0}},
-                           .missing = {{.rank = Rank{1},
-                                        .activity = Activity::idling,
-                                        .doing = "never seen",
-                                        .known = false}}};
+  record.verdict = Failure{
+      .kind = FailureKind::hung,
+      .stage = Stage::rendezvous,
+      .waiting = {Rank{0}},
+      .missing = {
+          {.rank = Rank{1}, .activity = Activity::idling, .doing = "never seen", .known = false}}};
   const auto cause = [&](const AttemptContext& context) {
     return diagnose::diagnose(make_evidence(record, context), diagnose::Catalogue::builtin())
         .failure.cause;

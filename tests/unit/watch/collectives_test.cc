@@ -65,8 +65,7 @@ RankCollectives finished(RankCollectives rank) {
 
 }  // namespace
 
-TEST_CASE("ranks that all receive before they send wait in a circle of messages",
-          "[collectives]") {
+TEST_CASE("ranks that all receive before they send wait in a circle of messages", "[collectives]") {
   const auto compared = compare(
       {{Rank{0}, receives_from(2)}, {Rank{1}, receives_from(0)}, {Rank{2}, receives_from(1)}});
   CHECK(compared.contradiction ==
@@ -101,8 +100,8 @@ TEST_CASE("a rank from which another receives, and which never sent, is behind",
 
 TEST_CASE("a message and a collective that wait for each other are no circle of messages",
           "[collectives]") {
-  const auto compared = compare({{Rank{0}, first({.operation = "barrier", .group = ""})},
-                                 {Rank{1}, receives_from(0)}});
+  const auto compared = compare(
+      {{Rank{0}, first({.operation = "barrier", .group = ""})}, {Rank{1}, receives_from(0)}});
   CHECK(compared.contradiction ==
         "rank 0 waits in barrier, for rank 1; rank 1 waits in recv from rank 0");
   CHECK_FALSE(compared.of_messages);
@@ -133,8 +132,8 @@ TEST_CASE("ranks are together only in one and the same collective", "[collective
             .together == std::vector{Rank{0}, Rank{1}});
   CHECK(compare({{Rank{0}, called({in("all_reduce")})}, {Rank{1}, called({})}}).together ==
         std::vector{Rank{0}});
-  CHECK(compare({{Rank{0}, called({in("all_reduce")})},
-                 {Rank{1}, called({in("all_reduce", 1, "1")})}})
+  CHECK(compare(
+            {{Rank{0}, called({in("all_reduce")})}, {Rank{1}, called({in("all_reduce", 1, "1")})}})
             .together.empty());
 }
 

@@ -117,9 +117,9 @@ TEST_CASE("a group of some ranks is a call, the world's is none", "[hook_message
 }
 
 TEST_CASE("exceptions behind a rank's back are no exceptions of the rank", "[hook_message]") {
-  const HookMessage thread = read(
-      R"({"e":"thread.raised","rank":1,"type":"ValueError","err":"no","traceback":"tb",)"
-      R"("frames":["/usr/lib/python3.11/threading.py:9 run","/home/u/job.py:3 train"]})");
+  const HookMessage thread =
+      read(R"({"e":"thread.raised","rank":1,"type":"ValueError","err":"no","traceback":"tb",)"
+           R"("frames":["/usr/lib/python3.11/threading.py:9 run","/home/u/job.py:3 train"]})");
   CHECK(thread.events.empty());
   const auto& told = std::get<HookThreadRaised>(thread.body).exception;
   CHECK(told.raised.type == "ValueError");
