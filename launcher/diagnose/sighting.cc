@@ -9,6 +9,7 @@
 
 #include "log_line.h"
 #include "safelaunch/base/cause_ids.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/diagnose/failure_words.h"
 
 // A line shows each cause with a pattern that matches it and whose scope its kind lies in, unless a
