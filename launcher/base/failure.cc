@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::array kKinds{FailureKind::failed,         FailureKind::rank_died,
                             FailureKind::raised,         FailureKind::world_size_mismatch,
-                            FailureKind::duplicate_rank, FailureKind::hung,
+                            FailureKind::duplicate_rank, FailureKind::different_stores,
+                            FailureKind::not_started,    FailureKind::hung,
                             FailureKind::stood_still,    FailureKind::driver_silent,
                             FailureKind::stalled,        FailureKind::interrupted,
                             FailureKind::given_up};
@@ -76,6 +77,8 @@ const char* name(FailureKind kind) {
     case FailureKind::raised: return "raised";
     case FailureKind::world_size_mismatch: return "world_size_mismatch";
     case FailureKind::duplicate_rank: return "duplicate_rank";
+    case FailureKind::different_stores: return "different_stores";
+    case FailureKind::not_started: return "not_started";
     case FailureKind::hung: return "hung";
     case FailureKind::stood_still: return "stood_still";
     case FailureKind::driver_silent: return "driver_silent";
@@ -103,7 +106,8 @@ bool is_death(FailureKind kind) {
 
 bool is_stuck(FailureKind kind) {
   return is_hang(kind) || kind == FailureKind::stalled ||
-         kind == FailureKind::world_size_mismatch || kind == FailureKind::duplicate_rank;
+         kind == FailureKind::world_size_mismatch || kind == FailureKind::duplicate_rank ||
+         kind == FailureKind::different_stores || kind == FailureKind::not_started;
 }
 
 const char* name(Certainty certainty) {
@@ -134,6 +138,8 @@ std::string describe(const Failure& failure) {
     case FailureKind::raised: return describe_end(failure);
     case FailureKind::world_size_mismatch:
     case FailureKind::duplicate_rank:
+    case FailureKind::different_stores:
+    case FailureKind::not_started:
     case FailureKind::stood_still:
     case FailureKind::driver_silent:
     case FailureKind::stalled: return failure.proof;

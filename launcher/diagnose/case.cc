@@ -102,6 +102,8 @@ Case open_case(const Evidence& evidence, const Catalogue& catalogue) {
       std::erase_if(shown, is_of_the_script);  // it has caught it, and goes on
     std::ranges::move(shown, std::back_inserter(all));
   }
+  for (const RankRaised& exception : evidence.hidden)
+    std::ranges::move(sightings(exception, catalogue), std::back_inserter(all));
   FirstSigns signs = signs_of(evidence, all);
   const auto rank = first_failed(signs);
   const FailedFirst first{rank, status_for_cause(evidence, rank)};

@@ -63,6 +63,15 @@ bool command_was_killed(const Case& now) {
   return !now.first.rank && now.first.status && std::holds_alternative<Signaled>(*now.first.status);
 }
 
+/// Whether the processor itself ended the rank: native code crashed, which leaves no words.
+bool crashed(const FailedFirst& first) {
+  constexpr std::array kCrashes{SIGSEGV, SIGFPE, SIGILL};
+  return std::ranges::any_of(kCrashes, [&](int signal) {
+    return first.status == ExitStatus(Signaled{signal}) ||
+           first.status == ExitStatus(Exited{128 + signal});
+  });
+}
+
 /// Whether the first rank crashed between the beginning and the end of NCCL's init, which is hardly
 /// the script's own fault.
 bool crashed_in_nccl(const Case& now) {
@@ -159,6 +168,9 @@ CauseChoice of_absence(const Case& now) {
       now.evidence.failure.missing,
       [](const MissingRank& missing) { return missing.activity == Activity::dead; });
   if (ended) return the(now, cause::kRankDied, Certainty::confirmed);
+  for (const char* cause :
+       {cause::kRankNotStarted, cause::kLockAcrossCollective, cause::kLockLeft, cause::kChildDied})
+    if (proved(now.evidence, cause)) return the(now, cause, Certainty::confirmed);
   for (const MissingRank& missing : now.evidence.failure.missing)
     if (const Cause* cause = shown_by_stack(now.catalogue, missing))
       return {cause, Certainty::matched};
@@ -212,7 +224,8 @@ CauseChoice of_waiting(const Case& now) {
     case Stage::communicator: return the(now, cause::kInitStuck, Certainty::guess);
     case Stage::collective: break;
   }
-  return the(now, cause::kCollectiveStuck, Certainty::confirmed);
+  return the(now, cause::kCollectiveStuck,
+             now.evidence.all_in_one_collective ? Certainty::confirmed : Certainty::guess);
 }
 
 bool has_stopped(const Evidence& evidence) {
@@ -238,11 +251,16 @@ CauseChoice by_state(const Case& now) {
     return the(now, cause::kWorldSizeMismatch, Certainty::confirmed);
   if (evidence.failure.kind == FailureKind::duplicate_rank)
     return the(now, cause::kDuplicateRank, Certainty::confirmed);
+  if (evidence.failure.kind == FailureKind::not_started)
+    return the(now, cause::kNodesMissing, Certainty::confirmed);
+  if (evidence.failure.kind == FailureKind::different_stores)
+    return the(now, cause::kDifferentStores, Certainty::confirmed);
   if (evidence.oom_kills.value_or(0) > 0 && was_killed(now.first))
     return the(now, cause::kHostOom, Certainty::confirmed);
   if (has_stopped(evidence)) return the(now, cause::kRankStopped, Certainty::confirmed);
   if (aborted_at_its_end(now)) return the(now, cause::kAbortAtExit, Certainty::confirmed);
-  for (const char* cause : {cause::kDriverSilent, cause::kRanksDisagree})
+  for (const char* cause : {cause::kDriverSilent, cause::kStaleInitFile, cause::kRanksDisagree,
+                            cause::kMessagesInACircle})
     if (proved(evidence, cause)) return the(now, cause, Certainty::confirmed);
   if (evidence.failure.kind == FailureKind::stalled)
     return the(now, cause::kTrainingStalled, Certainty::confirmed);
@@ -259,7 +277,10 @@ CauseChoice by_texts(const Case& now) {
     return now.evidence.failure.missing.empty() ? of_waiting(now) : of_absence(now);
   if (in_nccl) return the(now, cause::kNcclCrash, Certainty::confirmed);
   if (by_itself)
-    return the(now, command_was_killed(now) ? cause::kCommandKilled : cause::kRankDied,
+    return the(now,
+               command_was_killed(now) ? cause::kCommandKilled
+               : crashed(now.first)    ? cause::kRankCrashed
+                                       : cause::kRankDied,
                Certainty::confirmed);
   if (const Sighting* symptom = best(now, Kind::symptom)) return of_symptom(*symptom, now);
   if (const Sighting* warning = best(now, Kind::cause, Strength::warning))

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <set>
+#include <utility>
 
 #include "case.h"
 #include "log_line.h"
@@ -80,9 +82,31 @@ std::optional<std::string> nccl_silence(std::string_view log) {
   return fmt::format("{} processes wait in NCCL's bootstrap", job.in_old_bootstrap());
 }
 
-}  // namespace
+/// Torch's store barrier counts those that have come, again and again: the log ends while it waits.
+std::optional<std::string> barrier_silence(std::string_view log) {
+  std::string last;
+  for_each_line(log, [&](const LogLine& line) {
+    if (!trimmed(line.text).empty()) last = line.text;
+  });
+  const auto world = number_after(last, "world_size=");
+  const auto came = number_after(last, "worker_count=");
+  if (last.find("Waiting in store based barrier") == std::string::npos || !world || !came ||
+      *came >= *world)
+    return std::nullopt;
+  return fmt::format("{} of {} ranks had come to the store's barrier", *came, *world);
+}
 
-namespace {
+/// The harmless rows whose lines the log has, each once.
+std::vector<const Cause*> harmless_in(std::string_view log, const Catalogue& catalogue) {
+  std::vector<const Cause*> found;
+  for_each_line(log, [&](const LogLine& line) {
+    for (const Match& match : catalogue.match(line.text))
+      if (match.cause->kind == Kind::harmless &&
+          std::ranges::find(found, match.cause) == found.end())
+        found.push_back(match.cause);
+  });
+  return found;
+}
 
 /// Words that people use and no program prints.
 struct CommonName {
@@ -122,6 +146,8 @@ const Cause* cause_named_by(std::string_view words, const Catalogue& catalogue) 
   for (const std::string& text : {std::string(words), as_exception(words)})
     for (const Sighting& one : read_log(text, catalogue))
       if (one.cause->id != cause::kUserException) return one.cause;
+  if (const auto harmless = harmless_in(words, catalogue); !harmless.empty())
+    return harmless.front();
   const std::string lower = safelaunch::lower(words);
   const auto known = std::ranges::find_if(kCommonNames, [&](const CommonName& name) {
     return lower.find(name.words) != std::string::npos;
@@ -151,8 +177,14 @@ std::vector<Sighting> read_log(std::string_view log, const Catalogue& catalogue)
   if (const auto told = reported_exit(log))
     std::ranges::move(sightings(told->status, told->rank, catalogue), std::back_inserter(all));
   sort_by_weight(all);
+  // torch tells some things twice, first as a warning.
+  std::set<std::pair<const Cause*, std::optional<Rank>>> told;
+  std::erase_if(all,
+                [&](const Sighting& one) { return !told.emplace(one.cause, one.rank).second; });
   if (!all.empty()) return all;
-  if (const auto silence = nccl_silence(log))
+  auto silence = nccl_silence(log);
+  if (!silence) silence = barrier_silence(log);
+  if (silence)
     all.push_back(
         {&catalogue.at(cause::kRankMissing), Strength::hint, *silence, std::nullopt, "log"});
   return all;
@@ -160,7 +192,12 @@ std::vector<Sighting> read_log(std::string_view log, const Catalogue& catalogue)
 
 std::string explain_log(std::string_view log, const Catalogue& catalogue) {
   const std::vector<Sighting> all = read_log(log, catalogue);
-  if (all.empty()) return "No known cause shows in this log.\n";
+  if (all.empty()) {
+    std::string text = "No known cause shows in this log.\n";
+    for (const Cause* harmless : harmless_in(log, catalogue))
+      text += fmt::format("harmless: {} ({})\n", harmless->title, harmless->id);
+    return text;
+  }
   std::string text;
   for (const Sighting& one : all) {
     text += headline(one);

@@ -9,6 +9,7 @@
 
 #include "log_line.h"
 #include "safelaunch/base/cause_ids.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/diagnose/failure_words.h"
 
 // A line shows each cause with a pattern that matches it and whose scope its kind lies in, unless a
@@ -76,6 +77,15 @@ class Collector {
       add(*match.cause, match.strength, line.text, line.rank);
   }
 
+  /// The last line of a traceback none of whose lines shows a cause, but for a message that begins
+  /// with an empty line.
+  void read_exception(const std::string& line, std::optional<Rank> rank, const Cause& otherwise) {
+    const LogLine last{line, rank, LineKind::python_error, 0};
+    const std::vector<Match> matches = matches_of(last, catalogue_);
+    const auto proof = std::ranges::find(matches, Strength::proof, &Match::strength);
+    add(proof == matches.end() ? otherwise : *proof->cause, Strength::proof, line, rank);
+  }
+
   void add(const Cause& cause, Strength strength, std::string_view line, std::optional<Rank> rank) {
     if (rank_) rank = rank_;
     auto& known = known_[&cause];
@@ -98,6 +108,15 @@ class Collector {
 bool is_indented(std::string_view line) {
   if (line.starts_with("  what():")) return false;
   return line.starts_with(' ') || line.starts_with('\t');
+}
+
+/// Whether the line is an exception's last one without a word: its message begins on a line below,
+/// mostly indented.
+bool lacks_words(std::string_view line) {
+  const std::string_view type = line.substr(0, line.find(':'));
+  return (type.ends_with("Error") || type.ends_with("Exception")) &&
+         trimmed(line.substr(std::min(type.size() + 1, line.size()))).empty() &&
+         type.find(' ') == std::string_view::npos;
 }
 
 /// Whether an exception, or one that it arose from, proves a cause. The source lines of its frames
@@ -131,8 +150,17 @@ bool is_of_any_network(const Sighting& one) {
 }
 
 std::string headline(std::string_view type, std::string_view message) {
+  message.remove_prefix(std::min(message.find_first_not_of(" \t\r\n"), message.size()));
   const std::string_view first = message.substr(0, message.find('\n'));
   return std::string(type) + (first.empty() ? "" : ": ") + std::string(first);
+}
+
+/// The lines of an exception's own text, without the blanks with which some messages begin.
+void read_message(Collector& collector, const RankRaised& exception) {
+  for_each_line(headline(exception.type, exception.message) + '\n' + exception.message,
+                [&](const LogLine& line) {
+                  if (!is_indented(line.text)) collector.read(line);
+                });
 }
 
 }  // namespace
@@ -145,22 +173,26 @@ std::vector<Sighting> sightings(const Output& output, const Catalogue& catalogue
   auto next = own.begin();
   const auto flush = [&](std::size_t line) {
     for (; next != own.end() && next->line <= line; ++next)
-      collector.add(users, Strength::proof, headline(next->type, next->message), next->rank);
+      collector.read_exception(headline(next->type, next->message), next->rank, users);
   };
+  bool words_follow = false;
   for_each_line(output.text, [&](const LogLine& line) {
     flush(line.number);
+    const std::string_view words = trimmed(line.text);
+    if (words_follow && !words.empty() && is_indented(line.text))
+      collector.read({words, line.rank, LineKind::python_error, line.number});
     if (!is_indented(line.text)) collector.read(line);
+    if (!words.empty()) words_follow = lacks_words(line.text);
   });
   return collector.take();
 }
 
 std::vector<Sighting> sightings(const RankRaised& exception, const Catalogue& catalogue) {
   Collector collector(catalogue, "exception", exception.rank);
-  const std::string own = exception.type + ": " + exception.message;
-  for (const std::string_view text : {std::string_view(own), std::string_view(exception.traceback)})
-    for_each_line(text, [&](const LogLine& line) {
-      if (!is_indented(line.text)) collector.read(line);
-    });
+  read_message(collector, exception);
+  for_each_line(exception.traceback, [&](const LogLine& line) {
+    if (!is_indented(line.text)) collector.read(line);
+  });
   std::vector<Sighting> found = collector.take();
   if (!exception.communication) std::erase_if(found, is_of_any_network);
   const auto proves = [](const Sighting& one) { return one.strength == Strength::proof; };

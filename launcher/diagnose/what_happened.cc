@@ -228,7 +228,9 @@ std::string explanation(const Evidence& evidence, const Diagnosis& diagnosis) {
         return of_abort_at_exit(evidence, diagnosis);
       return of_failure(evidence, diagnosis) + further;
     case FailureKind::world_size_mismatch:
-    case FailureKind::duplicate_rank: return of_contradiction(evidence, facts, diagnosis);
+    case FailureKind::duplicate_rank:
+    case FailureKind::different_stores: return of_contradiction(evidence, facts, diagnosis);
+    case FailureKind::not_started: return capital(facts);
     case FailureKind::interrupted:
     case FailureKind::given_up: break;
   }

@@ -99,6 +99,11 @@ bool is_unknown(const host::NameLookup& lookup) {
   return lookup.outcome == host::NameLookup::Outcome::unknown;
 }
 
+bool says_where_it_is(const HostFacts& facts) {
+  return !job::launcher_option(*facts.subject.command, {"--local-addr"}).empty() ||
+         facts.subject.environment.contains("PET_LOCAL_ADDR");
+}
+
 /// torchrun asks for such a name again and again, for minutes, and no profile changes that. It is a
 /// risk and blocks nothing, because an option of torchrun's may name another address.
 bool check_local_names(const HostFacts& facts, Advices& advices) {
@@ -107,8 +112,10 @@ bool check_local_names(const HostFacts& facts, Advices& advices) {
   if (is_unknown(facts.localhost)) unknown.emplace_back("localhost");
   if (is_unknown(facts.own_name)) unknown.push_back(facts.own_name.name);
   if (unknown.empty()) return false;
+  const bool is_own_alone = !is_unknown(facts.localhost);
+  if (is_own_alone && says_where_it_is(facts)) return false;
   advise(
-      advices, Severity::risk, cause::kNameResolution,
+      advices, Severity::risk, is_own_alone ? cause::kOwnNameUnknown : cause::kNameResolution,
       fmt::format("{} cannot be resolved on this host; torchrun's ranks meet by {}, and wait for "
                   "minutes",
                   list_in_words(unknown), unknown.size() == 1 ? "this name" : "these names"),
@@ -184,9 +191,44 @@ void check_address_of_rank_0(const HostFacts& facts, Advices& advices) {
          "forwards the port to this host");
 }
 
+/// True where torchrun is told itself whether this host serves the endpoint.
+bool says_who_serves(const HostFacts& facts) {
+  const auto says = [](std::string_view text) { return text.find("is_host") != std::string::npos; };
+  return std::ranges::any_of(facts.subject.command->argv, says) ||
+         says(value_or(facts.subject.environment, "PET_RDZV_CONF"));
+}
+
+/// torchrun serves the endpoint itself where its host is "localhost", a loopback address, this
+/// host's name, or one of the addresses that this name leads to. Where it does not, and nobody else
+/// listens there, every agent knocks at a door that nobody opens.
+void check_endpoint_is_own(const HostFacts& facts, Advices& advices) {
+  const auto& command = facts.subject.command;
+  if (!command || command->rendezvous != "c10d" || command->standalone || facts.endpoint_served)
+    return;
+  const std::string& name = facts.world.master_address;
+  const auto is_outside = [&](const std::string& address) {
+    return is_ours(facts, address) && !host::is_loopback_address(address);
+  };
+  const std::vector<std::string>& known = facts.own_name.addresses;
+  const auto is_known = [&](const std::string& address) {
+    return std::ranges::find(known, address) != known.end();
+  };
+  const std::vector<std::string>& addresses = facts.master_name.addresses;
+  if (name.empty() || name == facts.host.hostname || known.empty() || addresses.empty() ||
+      !std::ranges::all_of(addresses, is_outside) || std::ranges::any_of(addresses, is_known) ||
+      says_who_serves(facts))
+    return;
+  advise(advices, Severity::risk, cause::kEndpointNotOwn,
+         fmt::format("{} is an address of this host, nobody listens there, and torchrun will not: "
+                     "this host's name {} leads to {}",
+                     endpoint_of(facts), facts.own_name.name, addresses_of(facts.own_name)),
+         "--rdzv-conf is_host=1 on this node, or the hostname as endpoint");
+}
+
 }  // namespace
 
 void check_master(const HostFacts& facts, Advices& advices) {
+  check_endpoint_is_own(facts, advices);
   check_master_name(facts, advices);
   check_address_of_rank_0(facts, advices);
   if (!check_local_names(facts, advices)) check_own_name(facts, advices);

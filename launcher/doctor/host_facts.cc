@@ -142,6 +142,11 @@ void read_network(Depth depth, HostFacts& facts) {
   facts.interfaces = host::network_interfaces();
   facts.own_name = look_up_nearby(depth, facts.host.hostname);
   facts.localhost = look_up_nearby(depth, "localhost");
+  const auto& command = facts.subject.command;
+  if (const auto port = port_of(facts.world); port && command && command->rendezvous == "c10d")
+    facts.endpoint_served = std::ranges::any_of(
+        host::KernelSockets().on_port(*port),
+        [](const host::Socket& one) { return one.state == host::SocketState::listening; });
   if (facts.world.master_address.empty()) return;
   facts.master_name = lookup(facts.world.master_address);
   if (facts.master_name.addresses.empty()) return;

@@ -38,6 +38,12 @@ bool is_of_nccl(std::string_view name) {
          name == "TORCH_DIST_USE_NCCL2";
 }
 
+bool is_of_gloo(std::string_view name) {
+  return name.starts_with("GLOO_") || name.starts_with("TP_SOCKET_");
+}
+
+constexpr const char* kNobodyCame = "no rank has come so far that it communicates";
+
 const char* why_without_nccl(const SeenOfJob& seen) {
   return seen.backends.empty() || !seen.gpu ? "nothing here reads NCCL's variables without a GPU"
                                             : "the job's backend reads no variable of NCCL";
@@ -55,14 +61,17 @@ Found found_under(const profile::Profile& profile, const RunPlan& plan, const Se
   Found found{std::move(applied.environment), profile.backend, ""};
   if (profile.backend == profile::Backend::gloo && !may_change_to_gloo(seen)) {
     found.backend = profile::Backend::keep;
-    found.why = "the job does not ask for NCCL";
+    found.why = seen.came ? "the job does not ask for NCCL" : kNobodyCame;
   }
   for (const profile::Difference& difference : applied.differences) {
     const std::string& name = difference.name;
     if (difference.winner == profile::Winner::user)
       found.why = fmt::format("your {}={} stays", name, difference.after.value_or(""));
     if (difference.winner != profile::Winner::profile) continue;
-    if (is_of_nccl(name) && !may_use_nccl(seen)) {
+    if (!seen.came && (is_of_nccl(name) || is_of_gloo(name))) {
+      found.environment.erase(name);
+      found.why = kNobodyCame;
+    } else if (is_of_nccl(name) && !may_use_nccl(seen)) {
       found.environment.erase(name);
       found.why = why_without_nccl(seen);
     } else if (const auto since = too_new(name, seen.nccl)) {
@@ -219,7 +228,8 @@ bool may_use_nccl(const SeenOfJob& seen) {
 }
 
 bool may_change_to_gloo(const SeenOfJob& seen) {
-  if (seen.backends.empty()) return true;  // nobody came so far
+  if (!seen.came) return false;
+  if (seen.backends.empty()) return true;
   return std::ranges::any_of(seen.backends, [&](const std::string& backend) {
     if (backend.empty()) return seen.gpu;  // NCCL for tensors on a GPU, gloo for all others
     return backend != "jax" && !does_without_nccl(backend);

@@ -11,9 +11,10 @@ namespace safelaunch::ranks {
 
 void RankInquiry::begin(watch::HookChannel* channel, std::span<const AskedRank> ranks,
                         std::span<const watch::HookQuestion> questions,
-                        const std::filesystem::path& directory, Duration limit, Done done) {
+                        const std::filesystem::path& directory, Duration limit, const Calls& calls,
+                        Done done) {
   done_ = std::move(done);
-  questions_ = {};
+  questions_ = RankQuestions(calls);
   directory_ = directory;
   for (const AskedRank& rank : ranks)
     for (const watch::HookQuestion question : questions)

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "safelaunch/base/format.h"
 #include "safelaunch/ranks/attempt_place.h"
 #include "safelaunch/ranks/rank_machine.h"
 
@@ -48,9 +49,31 @@ std::optional<TimePoint> RankMachine::deadline() const {
   if (!judging()) return std::nullopt;
   std::optional<TimePoint> next = stages_.next_deadline();
   if (leader_watches_ && !next) next = shown_to_leader_.value_or(begun_) + rules_.stages.look_every;
-  for (const auto& other : {next_look_, unweighed_.empty() ? std::nullopt : weigh_at_})
+  for (const auto& other :
+       {next_look_, unweighed_.empty() ? std::nullopt : weigh_at_, launcher_waits_until()})
     if (other && (!next || *other < *next)) next = other;
   return next;
+}
+
+// torchrun starts its ranks only when every node has come: until then nobody waits, but torchrun.
+std::optional<TimePoint> RankMachine::launcher_waits_until() const {
+  const Duration limit = rules_.stages.limits.init;
+  const bool some_rank =
+      std::ranges::any_of(stages_.ranks(), [](const auto& one) { return one.second.known(); });
+  if (rules_.stages.awaited_nodes < 2 || limit == Duration::zero() || some_rank)
+    return std::nullopt;
+  return begun_ + limit;
+}
+
+void RankMachine::check_launcher(TimePoint now) {
+  const auto until = launcher_waits_until();
+  if (!until || now < *until || !judging()) return;
+  follow(stages_.contradict(
+      FailureKind::not_started,
+      fmt::format("the launcher has started no rank within {}: it waits until {} nodes have come, "
+                  "and no other node has shown itself",
+                  describe_duration(rules_.stages.limits.init), rules_.stages.awaited_nodes),
+      now));
 }
 
 // As long as all ranks have a hook, /proc is not read; a rank that has lost its hook makes that
@@ -62,7 +85,9 @@ void RankMachine::look_again(TimePoint now) {
 
 void RankMachine::take(const WatchTimePassed&, TimePoint now) {
   if (!unweighed_.empty() && now >= *weigh_at_) return weigh_other_nodes(now);
-  next_look_&& now >= *next_look_ ? look(now) : sample(now);
+  const auto until = launcher_waits_until();
+  const bool due = (next_look_ && now >= *next_look_) || (until && now >= *until);
+  due ? look(now) : sample(now);
 }
 
 void RankMachine::look(TimePoint now) {
@@ -99,6 +124,7 @@ void RankMachine::take(const LookTaken& found, TimePoint now) {
     }
     feed(event, now);
   }
+  check_launcher(now);
   sample(now);
 }
 

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/rank_list.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/ranks/attempt_place.h"
 #include "safelaunch/watch/hook_channel.h"
 
@@ -16,6 +18,10 @@ namespace {
 
 // A script may meet as several ranks in turn; a process that names more than these is hostile.
 constexpr std::size_t kMostRanksOfAProcess = 16;
+
+// A script that makes more groups before its first collective is rare, and the first ones tell
+// most.
+constexpr std::size_t kMostGroupsOfARank = 64;
 
 // The file in which torch waits until another process has built an extension.
 constexpr const char* kWaitsForBuild = "file_baton.py";
@@ -47,6 +53,25 @@ std::string standing_of(const watch::RankState& state, bool training) {
 }
 
 }  // namespace
+
+std::string different_stores(const std::map<Rank, std::string>& stores) {
+  std::vector<AlikeRanks> parts;
+  for (const auto& [rank, store] : stores)
+    if (!store.empty()) add_alike(parts, rank, store);
+  if (parts.size() < 2) return {};
+  std::vector<std::string> words;
+  for (const AlikeRanks& one : parts)
+    words.push_back(fmt::format("{} {}", rank_list(one.ranks), one.words));
+  return "the ranks were given different stores: " + join(words, ", ");
+}
+
+bool ports_differ(const std::map<Rank, std::string>& stores) {
+  std::set<std::string> ports;
+  for (const auto& [rank, store] : stores)
+    if (const std::string port = store.substr(store.rfind(':') + 1); port != "0")
+      ports.insert(port);
+  return ports.size() > 1;
+}
 
 void note_raised(std::vector<RankRaised>& raised, RankRaised news) {
   const auto is_of_rank = [&](const RankRaised& one) { return one.rank == news.rank; };
@@ -139,6 +164,7 @@ void RankMachine::take(const HookSpoke& event, TimePoint now) {
   if (frozen_ || (message.rank && !named_.accept(process, *message.rank))) return;
   const bool by_plugin = message.source == Source::plugin;
   if (message.rank) (by_plugin ? plugged_ : hooked_)[process] = *message.rank;
+  seen_.heard = seen_.heard || (message.rank && !by_plugin);
   // A hook that speaks has a connection, though another one of its process was closed before.
   if (!by_plugin) silent_.erase(process);
   if (by_plugin) follow_device(process, message.events, now);
@@ -210,6 +236,27 @@ void RankMachine::hear(Event event, const HookSpoke& from, TimePoint now) {
     if (is_a_ranks_child(entered->rank, from)) return;
   }
   feed(event, now);
+  if (const auto* entered = std::get_if<StageEntered>(&event);
+      entered != nullptr && entered->stage == Stage::rendezvous)
+    check_stores(now);
+}
+
+// Where every rank of the world knocks at a store, none of them comes on its own to another one.
+// A rank that had a failure before may be on its way through several.
+void RankMachine::check_stores(TimePoint now) {
+  const int world = stages_.world_size();
+  if (!judging() || world < 2 || seen_.knocking.size() != static_cast<std::size_t>(world)) return;
+  for (const auto& [rank, store] : seen_.knocking) {
+    const auto known = stages_.ranks().find(rank);
+    if (known == stages_.ranks().end()) return;
+    const watch::RankState& state = known->second;
+    if (!state.waits_in(Stage::rendezvous) || state.claimed_world != world || state.raised() ||
+        state.twin)
+      return;
+  }
+  if (ports_differ(seen_.knocking))
+    follow(
+        stages_.contradict(FailureKind::different_stores, different_stores(seen_.knocking), now));
 }
 
 // Notes the store that a rank is given, and that it may never get into, and the backend.
@@ -238,6 +285,34 @@ void RankMachine::hear_body(ProcessId process, const watch::HookMessage& message
     actions_.push_back(TellNotice{fmt::format("{} is refused: {}", refusal->what, refusal->why)});
   else if (const auto* fault = std::get_if<watch::HookFault>(&message.body))
     actions_.push_back(RecordSome{report::record::HookError{fault->where, fault->error}});
+  if (message.rank && is_rank(*message.rank, process)) note_deed(*message.rank, message);
+}
+
+// What the rank itself has begun, and what fails behind its back.
+void RankMachine::note_deed(Rank rank, const watch::HookMessage& message) {
+  if (const auto* call = std::get_if<watch::HookCall>(&message.body))
+    note_call(rank, *call);
+  else if (const auto* thread = std::get_if<watch::HookThreadRaised>(&message.body))
+    seen_.threads_raised[rank] = thread->exception;
+  else if (const auto* child = std::get_if<watch::HookChildDied>(&message.body))
+    seen_.children_died[rank] = *child;
+}
+
+void RankMachine::note_call(Rank rank, const watch::HookCall& told) {
+  using What = watch::HookCall::What;
+  if (told.what == What::forgotten) {
+    seen_.calls.erase(rank);
+    seen_.groups.erase(rank);
+    if (told.init_file && !seen_.init_file) seen_.init_file = told.init_file;
+  } else if (told.what == What::begins) {
+    seen_.calls[rank] = told.call;
+    auto& groups = seen_.groups[rank];
+    if (told.call.operation == "new_group" && groups.size() < kMostGroupsOfARank)
+      groups.emplace(told.call.group, told.call.members);
+  } else if (const auto known = seen_.calls.find(rank);
+             known != seen_.calls.end() && known->second.operation == told.call.operation) {
+    known->second.open = told.what == What::again;
+  }
 }
 
 bool RankMachine::wants_line(ProcessId process, const watch::HookMessage& message) const {

@@ -57,6 +57,10 @@ std::vector<AskedRank> who_can_answer(const std::map<Rank, watch::RankState>& ra
   return found;
 }
 
+RankQuestions::RankQuestions(const std::map<Rank, watch::FirstCall>& calls) {
+  for (const auto& [rank, call] : calls) answers_.collectives[rank].first = call;
+}
+
 void RankQuestions::open(const AskedRank& to, watch::HookQuestion question) {
   asked_.try_emplace(to.process, Asked{to.rank, {}}).first->second.open.insert(question);
 }
@@ -71,8 +75,12 @@ std::optional<Rank> RankQuestions::close(ProcessId process, watch::HookQuestion 
 
 std::optional<Rank> RankQuestions::answered(ProcessId process, const watch::StackAnswer& answer) {
   const auto rank = close(process, watch::HookQuestion::stack);
-  if (rank)
-    answers_.stacks[*rank] = {watch::summarize(answer.threads), watch::all_frames(answer.threads)};
+  if (!rank) return rank;
+  StackSeen& seen = answers_.stacks[*rank];
+  seen = {watch::summarize(answer.threads), watch::all_frames(answer.threads), answer.handled};
+  if (!seen.handled) return rank;
+  seen.handled->raised.rank = *rank;
+  seen.frames += "handles an exception\n" + seen.handled->raised.traceback;
   return rank;
 }
 
@@ -115,6 +123,7 @@ bool AnswersOfNodes::take_own(const RankAnswers& answers) {
   forget_former();
   answers_.collectives = answers.collectives;
   answers_.silent = answers.silent;
+  answers_.locks = answers.locks;
   for (const auto& [rank, stack] : answers.stacks) answers_.stacks.insert_or_assign(rank, stack);
   return open_.empty();
 }

@@ -194,7 +194,7 @@ void RankWatch::ask_ranks(const std::filesystem::path& directory, Duration limit
   answers_.begin(nodes);
   if (!nodes.empty()) listener_.on_nodes_asked();
   inquiry_.begin(channel_.get(), who_can_answer(ranks_now(), Clock::now(), whom), kAfterVerdict,
-                 directory, limit,
+                 directory, limit, machine_.seen().calls,
                  [this, limit](const RankAnswers& answers) { hear_answers(answers, limit); });
 }
 
@@ -203,6 +203,8 @@ void RankWatch::hear_answers(RankAnswers answers, Duration limit) {
   for (const auto& [rank, state] : ranks_now())
     if (state.alive() && state.process()->is_here() && !answers.stacks.contains(rank))
       answers.silent[rank] = state.activity(Clock::now());
+  // In training a look at every descriptor of the host would cost the job time.
+  if (!machine_.stages().training()) answers.locks = find_lock_waits(answers, ranks_now());
   if (answers_.take_own(answers)) return tell_answers();
   nodes_answer_.expires_after(2 * limit);
   nodes_answer_.async_wait(
@@ -388,12 +390,14 @@ void RankWatch::perform(const FindUser& find) {
 
 void RankWatch::perform(const AskPlaces&) {
   places_.begin(channel_.get(), who_can_answer(ranks_now(), Clock::now()), kWhereTheyStand, {},
-                kPlacesWithin, [this](const RankAnswers& answers) {
+                kPlacesWithin, {}, [this](const RankAnswers& answers) {
                   const WaitedLocks locks =
                       waits_for_a_build(answers)
                           ? find_waited_locks(config_.environment, config_.clean)
                           : WaitedLocks{};
-                  take(PlacesTold{answers, locks.words, locks.left});
+                  const std::string others = describe(find_lock_waits(answers, ranks_now()));
+                  const bool both = !locks.words.empty() && !others.empty();
+                  take(PlacesTold{answers, locks.words + (both ? "; " : "") + others, locks.left});
                 });
 }
 
@@ -407,7 +411,7 @@ void RankWatch::perform(const RemoveLocks& locks) {
 }
 
 void RankWatch::perform(const ShowStacks& show) {
-  shown_.begin(channel_.get(), show.ask, kForAPerson, {}, kPlacesWithin,
+  shown_.begin(channel_.get(), show.ask, kForAPerson, {}, kPlacesWithin, {},
                [this, known = show.known](const RankAnswers& answers) mutable {
                  for (stacks::KnownRank& one : known.ranks) take_answer(answers, one);
                  door_->answer(stacks::answer_text(known));

@@ -133,7 +133,8 @@ const char* end_name(const std::optional<Failure>& failure) {
   switch (failure->kind) {
     case FailureKind::hung:
     case FailureKind::stood_still:
-    case FailureKind::driver_silent: return "hung";
+    case FailureKind::driver_silent:
+    case FailureKind::not_started: return "hung";
     case FailureKind::stalled: return "stalled in training";
     case FailureKind::interrupted: return "interrupted";
     case FailureKind::given_up: return "given up";
@@ -141,7 +142,8 @@ const char* end_name(const std::optional<Failure>& failure) {
     case FailureKind::rank_died:
     case FailureKind::raised:
     case FailureKind::world_size_mismatch:
-    case FailureKind::duplicate_rank: break;
+    case FailureKind::duplicate_rank:
+    case FailureKind::different_stores: break;
   }
   return failure->communication ? "failed in communication" : "failed";
 }

@@ -22,6 +22,8 @@ const char* proved_by(FailureKind kind) {
   switch (kind) {
     case FailureKind::world_size_mismatch: return cause::kWorldSizeMismatch;
     case FailureKind::duplicate_rank: return cause::kDuplicateRank;
+    case FailureKind::different_stores: return cause::kDifferentStores;
+    case FailureKind::not_started: return cause::kNodesMissing;
     case FailureKind::stood_still: return cause::kStartStuck;
     case FailureKind::driver_silent: return cause::kDriverSilent;
     case FailureKind::hung:
@@ -54,8 +56,77 @@ void take_verdict(const Failure& verdict, const ranks::RankAnswers& answers,
   for (MissingRank& missing : evidence.failure.missing) take_answer(answers, missing);
 }
 
+// "KeyError: 'labels' in train.py:18 load"
+std::string in_words(const watch::ExceptionTold& told) {
+  constexpr std::size_t kLongest = 200;
+  std::string text = told.raised.type;
+  if (!told.raised.message.empty())
+    text += fmt::format(
+        ": {}", cut(told.raised.message.substr(0, told.raised.message.find('\n')), kLongest));
+  return told.where.empty() ? text : text + " in " + told.where;
+}
+
+// Whether all ranks handle the same: a program may well run from within an `except`.
+bool is_common(const watch::ExceptionTold& told, const ranks::RankAnswers& answers) {
+  return std::ranges::all_of(answers.stacks, [&](const auto& one) {
+    const auto& handled = one.second.handled;
+    return handled && handled->raised.type == told.raised.type && handled->where == told.where;
+  });
+}
+
+// Adds the exceptions that nobody prints: a rank waits before its exception comes out, or waits for
+// a thread or a child that has gone.
+void take_hidden(const ranks::RanksSeen& ranks, diagnose::Evidence& evidence) {
+  if (evidence.failure.kind != FailureKind::hung) return;
+  for (const auto& [rank, stack] : ranks.answers.stacks) {
+    if (!stack.handled || is_common(*stack.handled, ranks.answers)) continue;
+    evidence.hidden.push_back(stack.handled->raised);
+    evidence.remarks.push_back(fmt::format("rank {} raised {}, and waits before anybody sees it",
+                                           rank.value, in_words(*stack.handled)));
+  }
+  for (const MissingRank& missing : evidence.failure.missing) {
+    if (const auto thread = ranks.threads_raised.find(missing.rank);
+        thread != ranks.threads_raised.end()) {
+      evidence.hidden.push_back(thread->second.raised);
+      evidence.remarks.push_back(fmt::format("a thread of rank {} raised {}", missing.rank.value,
+                                             in_words(thread->second)));
+    }
+    if (const auto child = ranks.children_died.find(missing.rank);
+        child != ranks.children_died.end())
+      evidence.confirmations.push_back(
+          {cause::kChildDied,
+           fmt::format("A child of rank {} (pid {}) had ended: {}", missing.rank.value,
+                       child->second.pid, describe(child->second.status))});
+  }
+}
+
+// A lock of the missing ranks: held by a rank that waits for them, or by nobody.
+void take_locks(const ranks::LockWaits& locks, diagnose::Evidence& evidence) {
+  const Failure& failure = evidence.failure;
+  if (failure.kind != FailureKind::hung || locks.empty()) return;
+  const std::string text = describe(locks);
+  const auto all_missing = [&](const auto& fits) {
+    return !failure.missing.empty() &&
+           std::ranges::all_of(failure.missing, [&](const MissingRank& missing) {
+             const auto wait = locks.find(missing.rank);
+             return wait != locks.end() && fits(wait->second);
+           });
+  };
+  const auto holder_waits = [&](const ranks::LockWait& wait) {
+    return wait.holder && std::ranges::find(failure.waiting, *wait.holder) != failure.waiting.end();
+  };
+  if (all_missing(holder_waits))
+    evidence.confirmations.push_back(
+        {cause::kLockAcrossCollective, text + ", and that rank waits for them meanwhile"});
+  else if (all_missing([](const ranks::LockWait& wait) { return !wait.lock.holder; }))
+    evidence.confirmations.push_back({cause::kLockLeft, text});
+  else
+    evidence.remarks.push_back(text);
+}
+
 // Adds what torch's own counters tell beyond the stages: which rank called which collective.
-void take_collectives(const ranks::RankAnswers& answers, diagnose::Evidence& evidence) {
+void take_collectives(const ranks::RanksSeen& ranks, diagnose::Evidence& evidence) {
+  const ranks::RankAnswers& answers = ranks.answers;
   Failure& failure = evidence.failure;
   if (!is_hang(failure.kind) && failure.kind != FailureKind::stalled) return;
   const watch::CollectivesCompared compared = watch::compare(answers.collectives);
@@ -69,8 +140,16 @@ void take_collectives(const ranks::RankAnswers& answers, diagnose::Evidence& evi
       take_answer(answers, failure.missing.back());
     }
   }
-  if (!compared.contradiction.empty())
-    evidence.confirmations.push_back({cause::kRanksDisagree, compared.contradiction});
+  // The ranks do different things because one of them has failed.
+  if (!compared.contradiction.empty() && !evidence.hidden.empty())
+    evidence.remarks.push_back(compared.contradiction);
+  else if (!compared.contradiction.empty())
+    evidence.confirmations.push_back(
+        {compared.of_messages ? cause::kMessagesInACircle : cause::kRanksDisagree,
+         compared.contradiction});
+  evidence.all_in_one_collective =
+      ranks.world_size > 0 &&
+      compared.together.size() == static_cast<std::size_t>(ranks.world_size);
   if (!compared.behind_what.empty()) evidence.remarks.push_back(compared.behind_what);
   // Until the group is made the others wait in its store, for the rank that is missing.
   const bool is_news =
@@ -78,11 +157,24 @@ void take_collectives(const ranks::RankAnswers& answers, diagnose::Evidence& evi
   if (is_news && !compared.store_waits.empty()) evidence.remarks.push_back(compared.store_waits);
 }
 
-// Where nobody is missing, the user can look only at the places in which all wait.
-void take_places(const ranks::RankAnswers& answers, diagnose::Evidence& evidence) {
-  if (evidence.failure.kind != FailureKind::hung || !evidence.failure.missing.empty()) return;
+// The place of every rank, but those of missing ranks that the explanation tells anyway.
+void take_places(ranks::RankAnswers answers, diagnose::Evidence& evidence) {
+  if (evidence.failure.kind != FailureKind::hung) return;
+  for (const MissingRank& missing : evidence.failure.missing) {
+    answers.stacks.erase(missing.rank);
+    answers.silent.erase(missing.rank);
+  }
   const std::string places = ranks::where_ranks_stand(answers);
   if (!places.empty()) evidence.remarks.push_back(places);
+}
+
+// Ranks that give one group different members meet the wrong ranks, or nobody.
+void take_groups(const ranks::RanksSeen& ranks, diagnose::Evidence& evidence) {
+  const std::string differ = watch::groups_that_differ(ranks.groups);
+  if (differ.empty()) return;
+  evidence.confirmations.push_back(
+      {cause::kRanksDisagree,
+       differ + "; all ranks must call new_group with the same lists, in the same order"});
 }
 
 // The rank that waited for the lock went on to import the library that nobody had made.
@@ -147,18 +239,40 @@ void take_finished(const ranks::RanksSeen& ranks, diagnose::Evidence& evidence) 
       ranks.world_size > 0 && finished.size() >= static_cast<std::size_t>(ranks.world_size);
 }
 
-// Ranks that are given different stores never meet: one has another MASTER_ADDR or MASTER_PORT.
+// Ranks that are given different stores never meet: one has another MASTER_ADDR or MASTER_PORT. A
+// host may have several names, and a rank that is through may have been in another world.
 void take_stores(const ranks::RanksSeen& ranks, diagnose::Evidence& evidence) {
   if (!is_hang(evidence.failure.kind) || ranks.knocking.empty()) return;
-  std::vector<AlikeRanks> stores;
-  for (const auto& [rank, store] : ranks.stores)
-    if (!store.empty()) add_alike(stores, rank, store);
-  if (stores.size() < 2) return;
-  std::string text = "The ranks were given different stores:";
-  for (const AlikeRanks& one : stores)
-    text += fmt::format("{} {} {}", &one == &stores.front() ? "" : ",", rank_list(one.ranks),
-                        one.words);
-  evidence.remarks.push_back(text);
+  const std::string text = ranks::different_stores(ranks.stores);
+  if (!text.empty()) evidence.remarks.push_back(text);
+}
+
+// The ranks find in it the addresses of those that wrote it.
+void take_init_file(const ranks::RanksSeen& ranks, diagnose::Evidence& evidence) {
+  const auto& file = ranks.init_file;
+  if (!file || file->bytes == 0) return;
+  evidence.confirmations.push_back(
+      {cause::kStaleInitFile,
+       fmt::format("The ranks meet in the file {}, which was {} old and not empty when the first "
+                   "rank came",
+                   file->path, describe_duration(file->age))});
+}
+
+// A rank that no process of the job has come as, while each that has come is seen and waits.
+void take_absent(const AttemptRecord& record, const AttemptContext& context,
+                 diagnose::Evidence& evidence) {
+  const std::vector<MissingRank>& missing = evidence.failure.missing;
+  const bool none_came =
+      !missing.empty() && std::ranges::all_of(missing, [](const MissingRank& one) {
+        return !one.known && one.activity == Activity::idling && one.where.empty();
+      });
+  const auto world = static_cast<std::size_t>(record.ranks.world_size);
+  if (evidence.failure.kind != FailureKind::hung || !none_came || context.nodes > 1 ||
+      evidence.failure.waiting.size() + missing.size() != world)
+    return;
+  evidence.confirmations.push_back(
+      {cause::kRankNotStarted, fmt::format("The world is said to have {} ranks, and {} came", world,
+                                           evidence.failure.waiting.size())});
 }
 
 // The stream on which this launcher reports: deepspeed's logger writes to stdout. Where both lead
@@ -220,7 +334,10 @@ diagnose::Evidence make_evidence(const AttemptRecord& record, const AttemptConte
   diagnose::Evidence evidence;
   if (record.verdict) take_verdict(*record.verdict, record.ranks.answers, evidence);
   evidence.training = training_of(record, context);
-  take_collectives(record.ranks.answers, evidence);
+  take_hidden(record.ranks, evidence);
+  take_locks(record.ranks.answers.locks, evidence);
+  take_groups(record.ranks, evidence);
+  take_collectives(record.ranks, evidence);
   take_places(record.ranks.answers, evidence);
   evidence.failure.raised = record.ranks.raised;
   for (const RankExited& exited : record.ranks.exits)
@@ -231,6 +348,8 @@ diagnose::Evidence make_evidence(const AttemptRecord& record, const AttemptConte
   evidence.command = record.command;
   take_outputs(record, evidence);
   take_stores(record.ranks, evidence);
+  take_init_file(record.ranks, evidence);
+  take_absent(record, context, evidence);
   take_cut_off_build(record, evidence);
   take_nccl(record.ranks.nccl, evidence);
   if (!record.ras.empty()) evidence.remarks.push_back("NCCL's RAS: " + record.ras);

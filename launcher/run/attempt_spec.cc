@@ -303,6 +303,15 @@ Result<void> settle_output(const AttemptInputs& inputs, const settings::RunOptio
   return {};
 }
 
+// Agents that have found no others: torchrun's own may still come, where no safelaunch is.
+int nodes_awaited_by_launcher(const AttemptInputs& inputs) {
+  const plan::RunPlan& plan = inputs.plan;
+  const bool is_torchrun = plan.command.launcher == job::Launcher::torchrun ||
+                           plan.command.launcher == job::Launcher::accelerate;
+  const bool is_alone = plan.party && !inputs.agreed && !inputs.is_member;
+  return is_alone && is_torchrun && !plan.spawn && plan.command.nodes ? plan.command.nodes->min : 0;
+}
+
 AttemptSpec rules_of_watch(const AttemptInputs& inputs) {
   const plan::RunPlan& plan = inputs.plan;
   AttemptSpec spec;
@@ -310,6 +319,7 @@ AttemptSpec rules_of_watch(const AttemptInputs& inputs) {
   spec.profile = inputs.profile.name;
   spec.launcher = plan.command.launcher;
   spec.stages = stages_of(plan, inputs.profile);
+  spec.stages.awaited_nodes = nodes_awaited_by_launcher(inputs);
   spec.start = plan.options.start_timeout.value_or(inputs.profile.timeouts.start);
   spec.stall = plan.options.stall_timeout.value_or(inputs.profile.timeouts.stall);
   spec.kill_on_stall = inputs.profile.on_stall == profile::OnStall::kill;
@@ -337,6 +347,8 @@ Environment settle_environment(const AttemptInputs& inputs, const settings::RunO
   profile::AppliedEnvironment applied = plan.environment_under(inputs.profile);
   result.differences = std::move(applied.differences);
   add_marks(inputs, applied.environment);
+  // An older torchrun does not read it, and would refuse the option.
+  if (inputs.by_loopback) applied.environment.try_emplace("PET_LOCAL_ADDR", "127.0.0.1");
   spec.grace = grace_of(options, plan.command, applied.environment);
   pass_grace_on(spec.grace, applied.environment);
   const job::Descendants descendants =

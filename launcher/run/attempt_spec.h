@@ -43,6 +43,7 @@ struct AttemptInputs {
   /// Several nodes: their agreement, and whether another node's agent leads.
   std::optional<agree::Decision> agreed{};
   bool is_member = false;
+  bool by_loopback = false;  ///< torchrun's ranks are told 127.0.0.1 in place of this host's name
   std::optional<ranks::HookDoor> hook;
   nccl::Door nccl;
   output::StandardStreams streams;

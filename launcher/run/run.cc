@@ -168,6 +168,7 @@ Result<void> Run::start_attempt(const StartAttempt& start) {
                        .streams = streams_};
   if (port_) inputs.port = port_->port();
   inputs.agreed = start.agreed;
+  inputs.by_loopback = start.by_loopback;
   inputs.is_member = start.agreed && !nodes_->leads();
   if (start.agreed && start.agreed->master_port != 0) inputs.port = start.agreed->master_port;
   Result<SettledAttempt> settled = settle(inputs);

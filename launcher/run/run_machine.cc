@@ -6,6 +6,7 @@
 
 #include "attempt_machine.h"
 #include "attempt_record.h"
+#include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/doctor/advice_text.h"
 
@@ -52,6 +53,15 @@ void RunMachine::take(const HostChecked& event, TimePoint) {
   std::vector<std::string> risks;
   for (const Finding& finding : event.report.findings) {
     actions_.push_back(RecordFinding{finding});
+    if (finding.cause == cause::kOwnNameUnknown && may_name_the_loopback()) {
+      by_loopback_ = true;
+      const std::string fact = finding.evidence.substr(0, finding.evidence.find(';'));
+      actions_.push_back(
+          SayLine{fact + ": torchrun's ranks are told 127.0.0.1 in its place (PET_LOCAL_ADDR)"});
+      continue;
+    }
+    if (finding.cause == cause::kEndpointNotOwn)
+      facts_.push_back({finding.cause, finding.evidence});
     if (doctor::blocks(finding))
       blocked += fmt::format("{}blocked: {}",
                              blocked.empty() ? "" : "\nsafelaunch: ", doctor::in_one_line(finding));
@@ -61,6 +71,11 @@ void RunMachine::take(const HostChecked& event, TimePoint) {
   for (const std::string& risk : risks) actions_.push_back(SayLine{risk});
   if (!blocked.empty()) blocked += " (--no-preflight runs it all the same)";
   begin(std::move(risks), blocked);
+}
+
+// The loopback leads to all ranks of a job that is on this node alone.
+bool RunMachine::may_name_the_loopback() const {
+  return !agrees_ && plan_.nodes() == 1;
 }
 
 // A finding that forbids this node to start forbids it to all, so that none of them waits for it.
@@ -82,7 +97,7 @@ void RunMachine::start(const profile::Profile& profile) {
     return actions_.push_back(ProposeAttempt{profile_, attempts_ + 1, former_port_});
   }
   state_ = Attempting{};
-  actions_.push_back(StartAttempt{profile_, attempts_ + 1, former_port_});
+  actions_.push_back(StartAttempt{profile_, attempts_ + 1, former_port_, {}, by_loopback_});
 }
 
 void RunMachine::note_profile(const profile::Profile& profile) {
@@ -241,10 +256,14 @@ void RunMachine::succeed(const EndedAttempt& attempt) {
 }
 
 void RunMachine::fail(const EndedAttempt& attempt) {
-  const diagnose::Diagnosis diagnosis = diagnose::diagnose(attempt.evidence, shelf_.catalogue());
+  diagnose::Evidence evidence = attempt.evidence;
+  evidence.confirmations.insert(evidence.confirmations.end(), facts_.begin(), facts_.end());
+  const diagnose::Diagnosis diagnosis = diagnose::diagnose(evidence, shelf_.catalogue());
   exit_code_ = diagnose::exit_status_of(attempt.evidence, diagnosis);
   report::AttemptSummary summary =
       summary_of({attempts_, profile_.name, attempt.record}, diagnosis, plan_);
+  if (stands_as_before(attempt) && summary.failure)
+    summary.failure->explanation += " The ranks stood at the same places in the attempt before.";
   // A signal that ended the attempt is its cause, and stands in the record already.
   if (!attempt.record.signal) actions_.push_back(RecordCause{diagnosis});
   take_seen(attempt);
@@ -260,6 +279,14 @@ void RunMachine::fail(const EndedAttempt& attempt) {
   actions_.push_back(ProbeCandidates{profile_, candidates_after(diagnosis)});
 }
 
+bool RunMachine::stands_as_before(const EndedAttempt& attempt) {
+  const std::string places = is_hang(attempt.evidence.failure.kind)
+                                 ? ranks::where_ranks_stand(attempt.record.ranks.answers)
+                                 : std::string();
+  const std::string before = std::exchange(places_, places);
+  return !places.empty() && places == before;
+}
+
 void RunMachine::switch_profile(const EndedAttempt& attempt, const SwitchFound& found) {
   report::AttemptSummary summary =
       summary_of({attempts_, profile_.name, attempt.record}, found.diagnosis, plan_);
@@ -273,6 +300,10 @@ void RunMachine::take_seen(const EndedAttempt& attempt) {
   seen_.nccl_spoke = seen_.nccl_spoke || ranks.nccl.any;
   seen_.backends.insert(ranks.backends.begin(), ranks.backends.end());
   seen_.gpu = attempt.gpu;
+  // Of ranks without a hook nobody knows how far they came, unless there were none.
+  const bool nobody = ranks.world_size == 0 || (ranks.heard && ranks.backends.empty());
+  some_came_ = some_came_ || ranks.nccl.any || attempt.record.training || !nobody;
+  seen_.came = some_came_;
 }
 
 // No attempt is wasted on what a probe has seen fail.

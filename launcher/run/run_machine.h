@@ -115,6 +115,7 @@ struct StartAttempt {
   int number = 1;
   plan::FormerPort former_port = plan::FormerPort::none;
   std::optional<agree::Decision> agreed{};  ///< several nodes: port and layout are decided
+  bool by_loopback = false;  ///< this host's own name leads nowhere: torchrun is told 127.0.0.1
 };
 /// Probe the profile of the first attempt beside it, where --probe wants that; SwitchFound may
 /// follow.
@@ -326,7 +327,9 @@ class RunMachine {
   void succeed(const EndedAttempt& attempt);
   void fail(const EndedAttempt& attempt);
   void switch_profile(const EndedAttempt& attempt, const SwitchFound& found);
+  [[nodiscard]] bool may_name_the_loopback() const;
   void take_seen(const EndedAttempt& attempt);
+  [[nodiscard]] bool stands_as_before(const EndedAttempt& attempt);
   void strike(const std::vector<std::string>& refuted);
   [[nodiscard]] plan::RunProgress progress(const diagnose::Diagnosis& diagnosis,
                                            std::vector<std::string> tried, int attempts) const;
@@ -368,6 +371,10 @@ class RunMachine {
   plan::FormerPort former_port_ = plan::FormerPort::none;
   std::vector<std::string> tried_;
   plan::SeenOfJob seen_;
+  bool some_came_ = false;  // see SeenOfJob::came
+  bool by_loopback_ = false;
+  std::vector<diagnose::Confirmation> facts_;  // of this host, known before the first attempt
+  std::string places_;                   // where the ranks stood in the last attempt, if it hung
   std::vector<plan::Impasse> impasses_;  ///< the impasses of the attempts until now
   int exit_code_ = 125;                  ///< the exit status of the last attempt
   std::vector<RunAction> actions_;

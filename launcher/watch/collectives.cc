@@ -9,10 +9,12 @@
 #include "safelaunch/base/rank_list.h"
 #include "safelaunch/base/strings.h"
 
-// Different operations under one number come first, where somebody still waits there or beyond.
-// Then ranks that wait for each other in a circle: from all that wait, those are taken away that
-// wait for nobody who is left. The ranks that remain wait for each other and can never go on. Where
-// none remains, the ranks that were awaited and wait nowhere are behind.
+// A rank stands in a collective of the flight recorder, or, where the recorder tells of none, in
+// its first call as its hook told it: gloo's recorder knows no messages. Different operations under
+// one number come first, where somebody still waits there or beyond. Then ranks that wait for each
+// other in a circle: from all that wait, those are taken away that wait for nobody who is left. The
+// ranks that remain wait for each other and can never go on. Where none remains, the ranks that
+// were awaited and wait nowhere are behind.
 namespace safelaunch::watch {
 namespace {
 
@@ -90,7 +92,62 @@ std::string different_operations(const Answers& ranks) {
   return {};
 }
 
+// ---- first calls --------------------------------------------------------------------------------
+
+bool is_message(const FirstCall& call) {
+  return call.operation == "send" || call.operation == "recv";
+}
+
+bool makes_a_group(const FirstCall& call) {
+  return call.operation == "new_group";
+}
+
+/// The call that it is in, or has had; a group that is made is no word on what followed.
+const FirstCall* call_of(const RankCollectives& rank) {
+  const bool is_past = rank.first && makes_a_group(*rank.first) && !rank.first->open;
+  return rank.first && !is_past ? &*rank.first : nullptr;
+}
+
+/// "recv from rank 2", "gather to rank 0"
+std::string words_of(const FirstCall& call) {
+  if (!call.peer) return call.operation;
+  constexpr std::array<std::string_view, 3> kFrom{"recv", "broadcast", "scatter"};
+  const bool from = std::ranges::find(kFrom, call.operation) != kFrom.end();
+  return fmt::format("{} {} rank {}", call.operation, from ? "from" : "to", call.peer->value);
+}
+
+/// The first collectives of one group are one collective.
+std::string different_first_calls(const Answers& ranks) {
+  std::map<std::string, std::vector<AlikeRanks>> called;
+  for (const auto& [rank, answer] : ranks)
+    if (answer.first && answer.first->open && !is_message(*answer.first) &&
+        !makes_a_group(*answer.first))
+      add_alike(called[answer.first->group], rank, words_of(*answer.first));
+  for (auto& [group, parts] : called) {
+    if (parts.size() < 2) continue;
+    std::ranges::stable_sort(parts, std::greater(),
+                             [](const AlikeRanks& one) { return one.ranks.size(); });
+    std::string text = fmt::format("the first collective of group {} is", group);
+    for (const AlikeRanks& part : parts)
+      text += fmt::format("{} {} on {}", &part == &parts.front() ? "" : ", but", part.words,
+                          rank_list(part.ranks));
+    return text;
+  }
+  return {};
+}
+
 // ---- who waits for whom -------------------------------------------------------------------------
+
+/// Where a rank stands and waits for others.
+struct Standing {
+  const CollectiveSeen* recorded = nullptr;  ///< in the flight recorder
+  const FirstCall* first = nullptr;          ///< where the recorder tells of none
+  std::vector<Rank> awaited{};
+};
+
+std::string name_of(const Standing& standing) {
+  return standing.recorded != nullptr ? name_of(*standing.recorded) : words_of(*standing.first);
+}
 
 class Waits {
  public:
@@ -98,37 +155,83 @@ class Waits {
     for (const auto& [rank, answer] : ranks)
       for (const auto& [group, members] : answer.members)
         members_[group].insert(members.begin(), members.end());
-    for (const auto& [rank, answer] : ranks)
-      if (const CollectiveSeen* one = stands_in(answer)) standing_[rank] = one;
-    for (const auto& [rank, one] : standing_) awaited_[rank] = awaited_by(rank, *one);
+    for (const auto& [rank, answer] : ranks) {
+      if (const CollectiveSeen* one = stands_in(answer))
+        standing_[rank] = {.recorded = one, .awaited = awaited_by(rank, *one)};
+      else if (answer.first && answer.first->open && answer.first->blocks)
+        standing_[rank] = {.first = &*answer.first, .awaited = awaited_by(rank, *answer.first)};
+    }
   }
+
+  [[nodiscard]] const std::map<Rank, Standing>& standing() const { return standing_; }
 
   /// Ranks that wait in each other's absence: each for one that is among them.
   [[nodiscard]] std::set<Rank> entangled() const {
     std::set<Rank> left;
-    for (const auto& [rank, awaited] : awaited_) left.insert(rank);
+    for (const auto& [rank, one] : standing_) left.insert(rank);
     const auto free = [&](Rank rank) {
-      return std::ranges::none_of(awaited_.at(rank), [&](Rank one) { return left.contains(one); });
+      return std::ranges::none_of(standing_.at(rank).awaited,
+                                  [&](Rank one) { return left.contains(one); });
     };
     while (std::erase_if(left, free) > 0) {
     }
     return left;
   }
 
-  /// The awaited ranks, without those that wait themselves. A rank that several collectives await
-  /// gets one for which nobody waits elsewhere: the others hang behind it.
-  [[nodiscard]] std::map<Rank, const CollectiveSeen*> behind() const {
-    std::map<Rank, const CollectiveSeen*> result;
+  /// The awaited ranks, without those that wait themselves. A rank that several calls await gets
+  /// one for which nobody waits elsewhere: the others hang behind it.
+  [[nodiscard]] std::map<Rank, Rank> behind() const {
+    std::map<Rank, Rank> awaited_by;
     const auto waits = [this](Rank one) { return standing_.contains(one); };
     for (const bool at_the_root : {true, false})
-      for (const auto& [rank, awaited] : awaited_)
-        if (std::ranges::none_of(awaited, waits) == at_the_root)
-          for (const Rank one : awaited)
-            if (!waits(one)) result.emplace(one, standing_.at(rank));
-    return result;
+      for (const auto& [rank, one] : standing_)
+        if (std::ranges::none_of(one.awaited, waits) == at_the_root)
+          for (const Rank awaited : one.awaited)
+            if (!waits(awaited) && is_untold_otherwise(one, awaited))
+              awaited_by.emplace(awaited, rank);
+    return awaited_by;
   }
 
-  /// "barrier, collective 1 of group 2 (ranks 2 3)": a group of some ranks is told with them.
+  /// "called barrier, collective 1 of group 2 (ranks 2 3)", "sent to rank 0": a group of some ranks
+  /// is told with them.
+  [[nodiscard]] std::string never_done_for(Rank waiting) const {
+    const Standing& one = standing_.at(waiting);
+    if (one.recorded == nullptr && is_message(*one.first))
+      return fmt::format("{} rank {}", one.first->operation == "recv" ? "sent to" : "received from",
+                         waiting.value);
+    return "called " + (one.recorded != nullptr ? name_with_ranks(*one.recorded) : name_of(one));
+  }
+
+  [[nodiscard]] bool are_messages(const std::set<Rank>& those) const {
+    return std::ranges::all_of(those, [this](Rank rank) {
+      const Standing& one = standing_.at(rank);
+      return one.recorded == nullptr && is_message(*one.first);
+    });
+  }
+
+  [[nodiscard]] std::string in_words(const std::set<Rank>& those) const {
+    constexpr std::size_t kMostTold = 4;
+    std::map<std::pair<std::string, std::vector<Rank>>, std::vector<Rank>> parts;
+    for (const Rank rank : those) {
+      std::vector<Rank> awaited = standing_.at(rank).awaited;
+      std::erase_if(awaited, [&](Rank one) { return !those.contains(one); });
+      parts[{name_of(standing_.at(rank)), std::move(awaited)}].push_back(rank);
+    }
+    std::vector<std::string> words;
+    for (const auto& [what, waiting] : parts) {
+      if (words.size() == kMostTold) {
+        words.push_back(fmt::format("and {} more in a circle", parts.size() - kMostTold));
+        break;
+      }
+      words.push_back(fmt::format("{} {} in {}", rank_list(waiting), verb(waiting), what.first));
+      const bool names_it = standing_.at(waiting.front()).recorded == nullptr &&
+                            is_message(*standing_.at(waiting.front()).first);
+      if (!names_it) words.back() += ", for " + rank_list(what.second);
+    }
+    return join(words, "; ");
+  }
+
+ private:
   [[nodiscard]] std::string name_with_ranks(const CollectiveSeen& one) const {
     const auto members = members_.find(one.group);
     if (members == members_.end() || std::ranges::all_of(members_, [&](const auto& other) {
@@ -139,21 +242,13 @@ class Waits {
                        rank_list(std::vector(members->second.begin(), members->second.end())));
   }
 
-  [[nodiscard]] std::string in_words(const std::set<Rank>& those) const {
-    std::map<std::pair<std::string, std::vector<Rank>>, std::vector<Rank>> parts;
-    for (const Rank rank : those) {
-      std::vector<Rank> awaited = awaited_.at(rank);
-      std::erase_if(awaited, [&](Rank one) { return !those.contains(one); });
-      parts[{name_of(*standing_.at(rank)), std::move(awaited)}].push_back(rank);
-    }
-    std::vector<std::string> words;
-    for (const auto& [what, waiting] : parts)
-      words.push_back(fmt::format("{} {} in {}, for {}", rank_list(waiting), verb(waiting),
-                                  what.first, rank_list(what.second)));
-    return join(words, "; ");
+  /// Of a rank that has had a call of its own only the recorder tells what else it has called.
+  [[nodiscard]] bool is_untold_otherwise(const Standing& one, Rank awaited) const {
+    const auto answer = ranks_.find(awaited);
+    return one.recorded != nullptr ||
+           (answer != ranks_.end() && answer->second.told && call_of(answer->second) == nullptr);
   }
 
- private:
   [[nodiscard]] std::vector<Rank> awaited_by(Rank rank, const CollectiveSeen& one) const {
     std::vector<Rank> awaited;
     const auto members = members_.find(one.group);
@@ -167,20 +262,44 @@ class Waits {
     return awaited;
   }
 
+  /// Those of its members that have not made the same call.
+  [[nodiscard]] std::vector<Rank> awaited_by(Rank rank, const FirstCall& call) const {
+    if (is_message(call)) return call.peer ? std::vector{*call.peer} : std::vector<Rank>{};
+    std::vector<Rank> awaited;
+    for (const auto& [member, answer] : ranks_) {
+      const bool belongs =
+          call.members.empty() || std::ranges::find(call.members, member) != call.members.end();
+      const FirstCall* own = call_of(answer);
+      const bool has_come = own != nullptr && (!own->open || *own == call);
+      if (member != rank && belongs && !has_come) awaited.push_back(member);
+    }
+    return awaited;
+  }
+
   const Answers& ranks_;
   std::map<std::string, std::set<Rank>> members_;  // the members of each group
-  std::map<Rank, const CollectiveSeen*> standing_;
-  std::map<Rank, std::vector<Rank>> awaited_;  // the awaited ranks, by those that wait
+  std::map<Rank, Standing> standing_;
 };
 
-std::string behind_in_words(const std::map<Rank, const CollectiveSeen*>& behind,
-                            const Waits& waits) {
+std::string behind_in_words(const std::map<Rank, Rank>& behind, const Waits& waits) {
   std::map<std::string, std::vector<Rank>> parts;
-  for (const auto& [rank, one] : behind) parts[waits.name_with_ranks(*one)].push_back(rank);
+  for (const auto& [rank, waiting] : behind) parts[waits.never_done_for(waiting)].push_back(rank);
   std::vector<std::string> words;
   for (const auto& [what, ranks] : parts)
-    words.push_back(fmt::format("{} never called {}", rank_list(ranks), what));
+    words.push_back(fmt::format("{} never {}", rank_list(ranks), what));
   return join(words, "; ");
+}
+
+/// The ranks, if all that stand anywhere are in one and the same collective.
+std::vector<Rank> in_one_collective(const Answers& ranks) {
+  std::vector<AlikeRanks> parts;
+  for (const auto& [rank, answer] : ranks) {
+    if (const CollectiveSeen* one = stands_in(answer))
+      add_alike(parts, rank, name_of(*one));
+    else if (answer.first && answer.first->open && !is_message(*answer.first))
+      add_alike(parts, rank, fmt::format("{} of {}", words_of(*answer.first), answer.first->group));
+  }
+  return parts.size() == 1 ? parts.front().ranks : std::vector<Rank>{};
 }
 
 // ---- the store ----------------------------------------------------------------------------------
@@ -208,6 +327,9 @@ const char* name(CollectiveSeen::State state) {
 
 std::string describe(const RankCollectives& rank) {
   std::vector<std::string> words;
+  if (rank.first)
+    words.push_back(fmt::format("first call {} (group {}): {}", words_of(*rank.first),
+                                rank.first->group, rank.first->open ? "open" : "finished"));
   for (const auto& [group, counters] : rank.groups)
     words.push_back(fmt::format("group {}: enqueued {}, started {}, completed {}", group,
                                 counters.enqueued, counters.started, counters.completed));
@@ -217,20 +339,53 @@ std::string describe(const RankCollectives& rank) {
   return words.empty() ? "no collective yet" : join(words, "; ");
 }
 
+std::string operation_for_people(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kNames{
+      {{"allreduce_", "all_reduce"},
+       {"allgather_", "all_gather"},
+       {"_allgather_base_", "all_gather_into_tensor"},
+       {"_reduce_scatter_base_", "reduce_scatter_tensor"},
+       {"alltoall_", "all_to_all"},
+       {"alltoall_base_", "all_to_all_single"},
+       {"recv_any_source_", "recv"},
+       {"allreduce_coalesced_", "all_reduce_coalesced"}}};
+  for (const auto& [ours, theirs] : kNames)
+    if (name == ours) return std::string(theirs);
+  return std::string(name.ends_with('_') ? name.substr(0, name.size() - 1) : name);
+}
+
+std::string groups_that_differ(const GroupsOfRanks& groups) {
+  std::map<std::string, std::vector<AlikeRanks>> views;
+  for (const auto& [rank, own] : groups)
+    for (const auto& [group, members] : own)
+      add_alike(views[group], rank, members.empty() ? "all ranks" : rank_list(members));
+  for (const auto& [group, parts] : views) {
+    if (parts.size() < 2) continue;
+    std::string text = fmt::format("group {} is", group);
+    for (const AlikeRanks& part : parts)
+      text += fmt::format("{} {} on {}", &part == &parts.front() ? "" : ", but", part.words,
+                          rank_list(part.ranks));
+    return text;
+  }
+  return {};
+}
+
 CollectivesCompared compare(const std::map<Rank, RankCollectives>& ranks) {
   CollectivesCompared result;
-  for (const auto& [rank, answer] : ranks)
-    if (stands_in(answer) != nullptr) result.waiting.push_back(rank);
+  const Waits waits(ranks);
+  for (const auto& [rank, one] : waits.standing()) result.waiting.push_back(rank);
   result.store_waits = waits_in_words(ranks);
   result.contradiction = different_operations(ranks);
+  if (result.contradiction.empty()) result.contradiction = different_first_calls(ranks);
   if (!result.contradiction.empty()) return result;
-  const Waits waits(ranks);
   if (const std::set<Rank> entangled = waits.entangled(); !entangled.empty()) {
     result.contradiction = waits.in_words(entangled);
+    result.of_messages = waits.are_messages(entangled);
     return result;
   }
+  result.together = in_one_collective(ranks);
   const auto behind = waits.behind();
-  for (const auto& [rank, one] : behind) result.behind.push_back(rank);
+  for (const auto& [rank, waiting] : behind) result.behind.push_back(rank);
   result.behind_what = behind_in_words(behind, waits);
   return result;
 }

@@ -31,8 +31,9 @@ int id_of(const Json& packet) {
   return number_of(packet, "id", 0, std::numeric_limits<int>::max()).value_or(-1);
 }
 
+constexpr int kLargestPid = 1 << 22;
+
 HookHello hello_of(const Json& packet) {
-  constexpr int kLargestPid = 1 << 22;
   constexpr int kLargestInterface = 99;
   return {.token = text(packet, "token"),
           .pid = number_of(packet, "pid", 0, kLargestPid).value_or(0),
@@ -42,8 +43,31 @@ HookHello hello_of(const Json& packet) {
           .plugin = number_of(packet, "plugin", 0, kLargestInterface).value_or(0)};
 }
 
-StackAnswer stack_of(const Json& packet) {
+RankRaised raised_of(const Json& object, Rank rank) {
+  return {.rank = rank,
+          .process = {},
+          .type = text(object, "type"),
+          .message = text(object, "err"),
+          .traceback = text_of(object, "traceback", kLongestTraceback),
+          .communication = is_true(object, "comm")};
+}
+
+ExceptionTold told_of(const Json& object, Rank rank) {
+  return {raised_of(object, rank),
+          summarize({{"", texts_of(object, "frames", kMostFrames, kLongestText)}})};
+}
+
+// As Python has it: the negative number of a signal.
+ExitStatus status_of(const Json& packet) {
+  constexpr int kLargest = 255;
+  const int status = number_of(packet, "status", -kLargest, kLargest).value_or(1);
+  return status < 0 ? ExitStatus(Signaled{-status}) : ExitStatus(Exited{status});
+}
+
+StackAnswer stack_of(const Json& packet, Rank rank) {
   StackAnswer answer{.id = id_of(packet), .threads = {}};
+  if (const Json* handled = field_of(packet, "handled"); handled && handled->is_object())
+    answer.handled = told_of(*handled, rank);
   for (const Json& thread : array_of(packet, "threads"))
     if (answer.threads.size() < kMostThreads)
       answer.threads.push_back(
@@ -104,6 +128,49 @@ HookCommunicator communicator_of(const Json& packet) {
           .rank = number_of(packet, "comm_rank", 0, kMostRanks - 1),
           .size = number_of(packet, "comm_size", 1, kMostRanks),
           .met = is_true(packet, "met")};
+}
+
+// A group of some ranks is made by a call of its own; the world's is made within init.
+constexpr const char* kNewGroup = "new_group";
+
+HookCall call_of(const Json& packet, HookCall::What what) {
+  HookCall told{.what = what,
+                .call = {.operation = operation_for_people(text(packet, "op")),
+                         .group = text(packet, "group"),
+                         .members = ranks_of(array_of(packet, "members")),
+                         .blocks = is_true(packet, "blocks")}};
+  if (const auto peer = number_of(packet, "peer", 0, kMostRanks - 1)) told.call.peer = Rank{*peer};
+  return told;
+}
+
+HookCall new_group_of(const Json& packet, HookCall::What what) {
+  HookCall told = call_of(packet, what);
+  told.call.operation = kNewGroup;
+  told.call.blocks = true;
+  return told;
+}
+
+std::optional<InitFile> init_file_of(const Json& packet) {
+  const std::string path = text(packet, "file");
+  if (path.empty()) return std::nullopt;
+  constexpr int kLargestAge = 1'000'000'000;
+  return InitFile{
+      .path = path,
+      .bytes = number_of<std::int64_t>(packet, "file_bytes").value_or(0),
+      .age = std::chrono::seconds(number_of(packet, "file_age_s", 0, kLargestAge).value_or(0))};
+}
+
+// Where the device comes to the call later, only the operation is told again.
+std::optional<HookCall> call_in(const std::string& name, const Json& packet) {
+  using What = HookCall::What;
+  const bool of_group = name.starts_with("pg.") && is_false(packet, "init");
+  if (name == "init.enter")
+    return HookCall{.what = What::forgotten, .call = {}, .init_file = init_file_of(packet)};
+  if (name == "coll.enter")
+    return call_of(packet, field_of(packet, "group") != nullptr ? What::begins : What::again);
+  if (name.starts_with("coll.")) return call_of(packet, What::ends);
+  if (of_group) return new_group_of(packet, name == "pg.enter" ? What::begins : What::ends);
+  return std::nullopt;
 }
 
 std::string store_address(const Json& packet) {
@@ -193,9 +260,9 @@ class Translation {
   }
 
   void raised() {
-    message_.events.emplace_back(
-        RankRaised{*message_.rank, speaker_.process, text(packet_, "type"), text(packet_, "err"),
-                   text_of(packet_, "traceback", kLongestTraceback), is_true(packet_, "comm")});
+    RankRaised raised = raised_of(packet_, *message_.rank);
+    raised.process = speaker_.process;
+    message_.events.emplace_back(std::move(raised));
   }
 
   HookMessage& message_;
@@ -206,13 +273,19 @@ class Translation {
 void read_body(HookMessage& message, const Json& packet) {
   const std::string& name = message.name;
   if (name == "hello") message.body = hello_of(packet);
-  if (name == "stack") message.body = stack_of(packet);
+  const Rank rank = message.rank.value_or(Rank{});
+  if (name == "stack") message.body = stack_of(packet, rank);
+  if (name == "thread.raised") message.body = HookThreadRaised{told_of(packet, rank)};
+  if (name == "child.died")
+    message.body =
+        HookChildDied{number_of(packet, "pid", 0, kLargestPid).value_or(0), status_of(packet)};
   if (name == "counters") message.body = counters_of(packet);
   if (name == "collectives") message.body = collectives_of(packet);
   if (name == "refused") message.body = HookRefusal{text(packet, "what"), text(packet, "why")};
   if (name == "hook_error") message.body = HookFault{text(packet, "where"), text(packet, "err")};
   if (name == "exception") message.body = HookException{};
   if (name == "comm") message.body = communicator_of(packet);
+  if (auto call = call_in(name, packet)) message.body = std::move(*call);
   if (name == "exit") message.body = HookExit{number_of<std::int64_t>(packet, "collectives")};
 }
 

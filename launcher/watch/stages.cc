@@ -35,6 +35,12 @@ RankEvidence evidence_of(Source source) {
   return RankEvidence::process;
 }
 
+// The stage in which ranks contradict each other so.
+Stage stage_of(FailureKind kind) {
+  if (kind == FailureKind::not_started) return Stage::spawned;
+  return kind == FailureKind::different_stores ? Stage::rendezvous : Stage::communicator;
+}
+
 bool is_sample(const Event& event) {
   return std::holds_alternative<RankActivity>(event);
 }
@@ -83,7 +89,7 @@ std::vector<StageAction> Stages::contradict(FailureKind kind, std::string text,
   if (config_.dead_rank != DeadRank::is_restarted)
     decide({.kind = kind,
             .certainty = Certainty::confirmed,
-            .stage = Stage::communicator,
+            .stage = stage_of(kind),
             .waiting = all_waiting(),
             .proof = std::move(text)});
   check_training(now);
@@ -289,7 +295,8 @@ void Stages::apply(const RankActivity& event, TimePoint now) {
 // The first verdict stands, since the later ones are its consequences. A world of one waits for
 // nobody, so its end is the command's own.
 void Stages::decide(Failure verdict) {
-  if (verdict_ || training_ || world_size() < 2) return;
+  if (verdict_ || training_) return;
+  if (world_size() < 2 && verdict.kind != FailureKind::not_started) return;
   verdict_ = verdict;
   actions_.emplace_back(std::move(verdict));
 }

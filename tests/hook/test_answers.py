@@ -1,7 +1,9 @@
 """Questions that safelaunch asks a worker: its stack, its counters."""
 import socket
+import sys
 import threading
 import time
+import unittest
 
 import harness
 import torch_at_hand
@@ -56,6 +58,17 @@ WAITS_FOR_FILELOCK = """
     fcntl.flock(held, fcntl.LOCK_EX)
     with filelock.FileLock(lock):
         pass
+"""
+WAITS_IN_FINALLY = """
+    import time, torch
+    def cleans_up():
+        time.sleep(600)
+    def train():
+        try:
+            {}["labels"]
+        finally:
+            cleans_up()
+    train()
 """
 SLEEPS_IN_SPAWN = """
     import sys, time
@@ -139,6 +152,22 @@ class Answers(harness.HookTest):
             finally:
                 harness.os.killpg(process.pid, 9)
                 self.stop([process])
+
+    @unittest.skipUnless(hasattr(sys, "_current_exceptions"), "Python tells of them from 3.10 on")
+    def test_a_rank_that_waits_in_its_finally_says_which_exception_it_handles(self):
+        with Collector() as collector:
+            processes = harness.start_ranks(harness.script(WAITS_IN_FINALLY), harness.environment(collector), only=[0])
+            try:
+                answer = self.ask_until(collector.wait_for_worker("imported"), "cleans_up")
+                handled = answer["handled"]
+                self.assertEqual((handled["type"], handled["err"], handled["comm"]), ("KeyError", "'labels'", False))
+                self.assertRegex(handled["frames"][-1], r"train\.py:\d+ train$")
+                self.assertIn("KeyError: 'labels'", handled["traceback"])
+            finally:
+                self.stop(processes)
+
+    def test_a_rank_that_handles_nothing_says_nothing(self):
+        self.assertNotIn("handled", self.stack_of_a_sleeper(SLEEPS_AFTER_TORCH))
 
     def test_a_rank_that_waits_for_a_lock_file_says_which(self):
         for text, function in ((WAITS_FOR_TORCHS_LOCK, "wait"), (WAITS_FOR_FILELOCK, "acquire")):

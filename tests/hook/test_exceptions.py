@@ -45,6 +45,39 @@ class Uncaught(harness.HookTest):
         alone = harness.python(path, harness.environment(PYTHONPATH=None))
         self.assertEqual((watched.code, watched.out, watched.err), (alone.code, alone.out, alone.err))
 
+    def test_an_exception_that_ends_a_thread_is_told_and_ends_nothing(self):
+        result, worker = self.run_one("""
+    import threading
+    def train():
+        raise ValueError("no data")
+    thread = threading.Thread(target=train)
+    thread.start()
+    thread.join()
+""")
+        self.assertEqual(result.code, 0)
+        told = worker.first("thread.raised")
+        self.assertEqual((told["type"], told["err"]), ("ValueError", "no data"))
+        self.assertRegex(told["frames"][-1], r"train\.py:\d+ train$")
+        self.assertIn("ValueError: no data", result.err)
+        self.assertNotIn("_safelaunch_hook", result.err)
+        self.assertEqual(worker.all("exception"), [])
+
+    def test_a_child_that_is_killed_is_told_and_one_that_is_ended_on_purpose_is_not(self):
+        result, worker = self.run_one("""
+    import multiprocessing, os, signal, time
+    def work(number):
+        os.kill(os.getpid(), number)
+    if __name__ == "__main__":
+        for number in (signal.SIGKILL, signal.SIGTERM):
+            child = multiprocessing.get_context("fork").Process(target=work, args=(number,))
+            child.start()
+            child.join()
+            print(child.pid, child.exitcode, flush=True)
+""")
+        self.assertEqual(result.code, 0)
+        killed = int(result.out.split()[0])
+        self.assertEqual([(one["pid"], one["status"]) for one in worker.all("child.died")], [(killed, -9)])
+
     def test_an_exit_status_is_no_exception_and_stays(self):
         result, worker = self.run_one("import sys; sys.exit(7)")
         self.assertEqual(result.code, 7)

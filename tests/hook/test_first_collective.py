@@ -108,6 +108,35 @@ class FirstCollective(harness.HookTest):
     dist.barrier()
 """), ["send", "recv_"])
 
+    def calls(self, text):
+        """What two ranks tell of their first calls."""
+        with Collector() as collector:
+            self.assert_ended_well(*harness.run_ranks(harness.script(INIT + text + END), harness.environment(collector)))
+            ranks = collector.drained().ranks()
+            self.assert_no_fault(collector)
+            told = [ranks[rank].first("coll.enter") for rank in (0, 1)]
+            return [{key: one.get(key) for key in ("op", "group", "members", "peer", "blocks")} for one in told]
+
+    def test_a_message_tells_its_other_end_and_whether_its_caller_waits(self):
+        sends, receives = self.calls("""
+    number = torch.ones(1)
+    dist.send(number, 1) if rank == 0 else dist.irecv(number, 0).wait()
+""")
+        self.assertEqual(sends, {"op": "send", "group": "0", "members": None, "peer": 1, "blocks": True})
+        self.assertEqual(receives, {"op": "recv_", "group": "0", "members": None, "peer": 0, "blocks": False})
+
+    def test_a_collective_tells_its_source_as_the_world_counts(self):
+        first, second = self.calls("""
+    turned = dist.new_group([1, 0], use_local_synchronization=False)
+    dist.broadcast(torch.ones(1), 1, group=turned)
+""")
+        self.assertEqual((first["op"], first["peer"], first["blocks"]), ("broadcast_", 1, True))
+        self.assertEqual(first, second)
+
+    def test_an_asynchronous_collective_does_not_block(self):
+        for told in self.calls("    dist.all_reduce(torch.ones(1), async_op=True).wait()\n"):
+            self.assertEqual((told["blocks"], told["peer"]), (False, None))
+
     def test_of_ddp_in_cpp(self):
         self.assertEqual(self.first("""
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))

@@ -48,6 +48,31 @@ dist.broadcast(ones, 2)
 dist.destroy_process_group()
 """
 
+ALL_RECEIVE = BEGIN + """
+dist.recv(ones, (RANK - 1) % 3)
+dist.send(ones, (RANK + 1) % 3)
+"""
+
+NOBODY_RECEIVES = BEGIN + """
+if RANK == 0:
+    dist.send(torch.ones(1000), 1)
+evaluates()
+"""
+
+ANOTHER_SOURCE = BEGIN + """
+dist.broadcast(ones, 1 if RANK == 0 else 0)
+time.sleep(600)
+"""
+
+GROUP_AND_COLLECTIVE = BEGIN + """
+dist.new_group([0, 1, 2]) if RANK == 1 else dist.barrier()
+"""
+
+GROUPS_DIFFER = BEGIN + """
+dist.new_group([0, 2] if RANK != 1 else [1, 2])
+time.sleep(600)
+"""
+
 NEVER_COMES = """
 import os
 import time
@@ -80,6 +105,30 @@ class WhatTheFlightRecorderShows(SafelaunchTest):
         self.assertIn("ollective 1 of group 0 is all_reduce on ranks 0 2, but broadcast on rank 1", explanation)
         # A broadcast may take what the all_reduce of another rank has sent, and end.
         self.assertRegex(explanation, r"^Ranks (0 and 2|0-2) waited to join the first collective; nobody was missing")
+
+    def test_ranks_that_all_receive_first_wait_in_a_circle(self):
+        explanation = self.assert_cause(self.run_job(ALL_RECEIVE), "messages-in-a-circle")
+        self.assertIn("ank 0 waits in recv from rank 2", explanation)
+        self.assertRegex(explanation, r"anks 0-2 in job\.py:\d+ <module> → recv")
+
+    def test_of_a_message_that_nobody_receives_both_ends_are_named(self):
+        explanation = self.assert_cause(self.run_job(NOBODY_RECEIVES), "rank-missing")
+        self.assertRegex(explanation, r"ank 1 was .* in .*evaluates")
+        self.assertRegex(explanation, r"ank 1 never received from rank 0")
+        self.assertRegex(explanation, r"ank 0 in .*py:\d+ <module> → send")
+
+    def test_ranks_that_think_of_different_sources_disagree(self):
+        explanation = self.assert_cause(self.run_job(ANOTHER_SOURCE), "ranks-disagree")
+        self.assertIn("broadcast from rank 1 on rank 0", explanation)
+
+    def test_a_rank_that_makes_a_group_while_others_are_in_a_collective_disagrees(self):
+        explanation = self.assert_cause(self.run_job(GROUP_AND_COLLECTIVE), "ranks-disagree")
+        self.assertIn("ank 1 waits in new_group", explanation)
+        self.assertRegex(explanation, r"anks 0 2 in .* → barrier")
+
+    def test_a_group_with_other_members_on_other_ranks_is_named(self):
+        explanation = self.assert_cause(self.run_job(GROUPS_DIFFER), "ranks-disagree")
+        self.assertIn("roup 2 is ranks 0 2 on ranks 0 2, but ranks 1 2 on rank 1", explanation)
 
     def test_ranks_that_wait_in_different_groups_are_named(self):
         run = self.run_job(OTHER_GROUP)

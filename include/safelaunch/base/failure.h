@@ -13,7 +13,9 @@ enum class FailureKind {
   rank_died,            ///< a rank ended with a failure, or with a status that nobody knows
   raised,               ///< a rank ended with an exception, which we have
   world_size_mismatch,  ///< ranks that meet at one store gave different WORLD_SIZEs
+  different_stores,     ///< every rank waits at a store, and they are not the same
   duplicate_rank,       ///< two live processes wait as the same rank
+  not_started,          ///< the launcher waits for other nodes, and has started no rank
   hung,                 ///< ranks wait in a stage for others that do not come
   stood_still,    ///< all ranks stood still, for `timeouts: start`, before any waited for another
   driver_silent,  ///< ranks wait in the CUDA driver, which answers nobody

@@ -47,9 +47,14 @@ struct Evidence {
   Failure failure;  ///< the verdict of the watch, and what the ranks did until the stop
   Training training = Training::not_begun;
   std::vector<Rank> finished;  ///< ranks whose program came to its end without an exception
-  bool all_finished = false;   ///< `finished` holds every rank of the job
+  /// Every rank of the job is in one and the same collective, by its own word.
+  bool all_in_one_collective = false;
+  bool all_finished = false;  ///< `finished` holds every rank of the job
   /// Ranks that ended while safelaunch stopped the job, or passed a signal on.
   std::vector<RankExited> ended_in_stop;
+  /// Exceptions that ended no rank, and keep one from the others: a rank that waits in a `finally`,
+  /// a thread for which the rank waits.
+  std::vector<RankRaised> hidden;
   std::optional<ExitStatus> command;  ///< the status of the command, if it ended by itself
   bool command_hides = false;         ///< `command` is a launcher's own status, not a rank's
   /// What the command's launcher surely said itself; anybody may print such words in its place.

@@ -83,6 +83,8 @@ struct HostFacts {
   std::vector<host::FileVariable> nccl_files;
   std::vector<host::FileVariable> deepspeed_files;
   std::optional<MeetingPort> port;
+  /// Somebody on this host listens on the port of torchrun's endpoint.
+  bool endpoint_served = false;
   std::vector<clean::StaleProcess> processes;
 
   bool imports_jax = false;                    ///< true if the command's script imports jax

@@ -20,6 +20,9 @@ struct SeenOfJob {
   /// The backends as given to init_process_group; "": torch's own choice.
   std::set<std::string> backends{};
   bool gpu = true;  ///< whether this host has one
+  /// Some rank may have come so far that it communicates, in whatever attempt: only then settings
+  /// of communication change anything.
+  bool came = true;
 };
 
 /// Whether a variable of NCCL may change anything.

@@ -21,14 +21,16 @@ namespace safelaunch::ranks {
 class RankInquiry {
  public:
   using Done = std::function<void(const RankAnswers&)>;
+  using Calls = std::map<Rank, watch::FirstCall>;
 
   RankInquiry(boost::asio::io_context& io, DiskQueue& disk) : timer_(io), disk_(disk) {}
 
   /// Asks through `channel` (null: nobody has a hook). `directory` is the attempt's; empty: nothing
-  /// is kept. Calls `done` once, through the io_context.
+  /// is kept. `calls` are those that the ranks have told of by themselves. Calls `done` once,
+  /// through the io_context.
   void begin(watch::HookChannel* channel, std::span<const AskedRank> ranks,
              std::span<const watch::HookQuestion> questions, const std::filesystem::path& directory,
-             Duration limit, Done done);
+             Duration limit, const Calls& calls, Done done);
   void answered(ProcessId process, const watch::StackAnswer& answer);
   void answered(ProcessId process, const watch::CountersAnswer& answer);
   void answered(ProcessId process, const watch::CollectivesAnswer& answer);

@@ -28,6 +28,7 @@ namespace safelaunch::ranks {
 struct RanksSeen {
   int world_size = 0;             ///< the number of ranks in the job; 0: no rank was seen
   bool began = false;             ///< some rank has come to torch, JAX or NCCL
+  bool heard = false;             ///< the hook of some rank has spoken
   std::set<int> pids;             ///< the processes that were seen as ranks, and their wrappers
   std::vector<RankExited> exits;  ///< the ends of ranks, in order, until the attempt was stopped
   std::vector<RankExited> late_exits;  ///< the ends of ranks, in order, while it was being stopped
@@ -35,7 +36,13 @@ struct RanksSeen {
   RankAnswers answers;                 ///< the ranks' answers to the questions after the verdict
   std::map<Rank, std::string> stores;  ///< "host:port" of the store that a rank was given last
   std::map<Rank, std::string> knocking;  ///< "host:port" of the store that a rank cannot get into
-  std::set<std::string> backends;        ///< the backends that the ranks gave to init_process_group
+  std::optional<watch::InitFile> init_file{};
+  std::set<std::string> backends;  ///< the backends that the ranks gave to init_process_group
+  std::map<Rank, watch::FirstCall> calls;  ///< the last call of each rank that its hook has told
+  watch::GroupsOfRanks groups;             ///< the groups that ranks make by new_group
+  /// The last exception that has ended a thread of a rank, and the last child of it that died.
+  std::map<Rank, watch::ExceptionTold> threads_raised;
+  std::map<Rank, watch::HookChildDied> children_died;
   std::set<Rank> finished;  ///< the ranks whose Python came to its end without an exception
   nccl::Record nccl;
   std::string cut_off_build;  ///< see RemovedLocks::cut_off
@@ -44,6 +51,13 @@ struct RanksSeen {
 /// Adds an exception to those that were raised. A rank may raise, and its store fail, thousands of
 /// times: its first and its last one tell what matters, and no more are kept.
 void note_raised(std::vector<RankRaised>& raised, RankRaised news);
+
+/// "the ranks were given different stores: rank 0 a:1, rank 1 a:2"; empty where they have one.
+[[nodiscard]] std::string different_stores(const std::map<Rank, std::string>& stores);
+
+/// Whether two of these stores, "host:port", cannot be one: one host may have several names, but a
+/// port is a number. Port 0 is none yet.
+[[nodiscard]] bool ports_differ(const std::map<Rank, std::string>& stores);
 
 /// The ranks as which each process has spoken.
 class NamedRanks {
@@ -316,6 +330,11 @@ class RankMachine {
   void hear(Event event, const HookSpoke& from, TimePoint now);
   void note_what_it_names(const Event& event);
   void hear_body(ProcessId process, const watch::HookMessage& message);
+  void check_stores(TimePoint now);
+  void check_launcher(TimePoint now);
+  [[nodiscard]] std::optional<TimePoint> launcher_waits_until() const;
+  void note_deed(Rank rank, const watch::HookMessage& message);
+  void note_call(Rank rank, const watch::HookCall& told);
   [[nodiscard]] bool is_on_device(ProcessId process, const Event& event);
   void follow_device(ProcessId process, std::span<const Event> events, TimePoint now);
   void leave_device(ProcessId process, TimePoint now);

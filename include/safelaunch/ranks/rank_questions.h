@@ -6,6 +6,7 @@
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/failure.h"
 #include "safelaunch/base/time.h"
+#include "safelaunch/ranks/lock_waits.h"
 #include "safelaunch/watch/collectives.h"
 #include "safelaunch/watch/hook_message.h"
 #include "safelaunch/watch/rank_state.h"
@@ -17,12 +18,14 @@ namespace safelaunch::ranks {
 struct StackSeen {
   std::string where;   ///< its place in the user's code: "train.py:40 main → init_process_group"
   std::string frames;  ///< the frames of all its threads, one a line
+  std::optional<watch::ExceptionTold> handled{};  ///< the exception that it is handling
 };
 
 /// The answers of the ranks; a rank that gave none is missing here.
 struct RankAnswers {
   std::map<Rank, StackSeen> stacks;
   std::map<Rank, watch::RankCollectives> collectives;
+  LockWaits locks{};                  ///< the locks for which ranks of this node wait
   std::map<Rank, Activity> silent{};  ///< the other live ranks, and what they seem to do
 };
 
@@ -49,6 +52,10 @@ enum class Whom {
 /// says nothing: a hook may be anybody's program. Pure.
 class RankQuestions {
  public:
+  RankQuestions() = default;
+  /// `calls` are known already, and stand beside the answers of their ranks.
+  explicit RankQuestions(const std::map<Rank, watch::FirstCall>& calls);
+
   /// A question was sent.
   void open(const AskedRank& to, watch::HookQuestion question);
 

@@ -25,8 +25,25 @@ struct CollectiveSeen {
   State state = State::enqueued;
 };
 
-/// The answer of one rank's hook.
+/// The first call of a rank in its world that needs other ranks, as its hook tells it: a
+/// collective, a message, or the making of a group.
+struct FirstCall {
+  std::string operation;        ///< "all_reduce", "recv", "new_group"
+  std::string group;            ///< its name
+  std::vector<Rank> members{};  ///< of the group; empty: all ranks of the world
+  /// The other end of a message; the one rank from which a broadcast comes, or to which all send.
+  std::optional<Rank> peer{};
+  bool blocks = false;  ///< the rank does nothing else until it is finished
+  bool open = true;     ///< it is not finished
+  bool operator==(const FirstCall&) const = default;
+};
+
+/// "allreduce_", as torch's dispatcher has it, is all_reduce to people.
+[[nodiscard]] std::string operation_for_people(std::string_view name);
+
+/// All that is known of the calls of one rank.
 struct RankCollectives {
+  std::optional<FirstCall> first{};  ///< none: its hook has told of none
   bool told = false;  ///< it has answered which collectives it called; its counters alone are none
   std::map<std::string, GroupCounters> groups;
   std::vector<CollectiveSeen> last;
@@ -41,15 +58,26 @@ struct RankCollectives {
 /// The conclusions from the answers of all ranks. Sentences without their full stops.
 struct CollectivesCompared {
   std::vector<Rank> waiting;  ///< the ranks that wait in a collective that they have called
-  /// They can never meet: different operations under one number, or ranks that wait in different
-  /// groups for each other. Empty: nothing proves that.
+  /// They can never meet: different operations under one number, one group with other members on
+  /// other ranks, or ranks that wait for each other in a circle. Empty: nothing proves that.
   std::string contradiction;
+  bool of_messages = false;    ///< the contradiction is a circle of send and recv
+  std::vector<Rank> together;  ///< the ranks that are in one and the same collective; empty: they
+                               ///< are in several, or in none
   /// Ranks that never called what the others of their group are in, and wait in no collective
   /// themselves.
   std::vector<Rank> behind;
   std::string behind_what;  ///< "rank 1 never called all_reduce, collective 1 of group 0"
   std::string store_waits;  ///< "ranks 0 and 2 wait in the store (TCPStore__wait)"
 };
+
+/// The groups that each rank has made or wants to make, by their names: empty members are all
+/// ranks.
+using GroupsOfRanks = std::map<Rank, std::map<std::string, std::vector<Rank>>>;
+
+/// "group 1 is ranks 0 3 on ranks 0 3, but ranks 1 2 on ranks 1 2": the first group that ranks have
+/// given different members. Empty: they agree.
+[[nodiscard]] std::string groups_that_differ(const GroupsOfRanks& groups);
 
 /// Only what was seen counts: a rank that has not answered is no evidence.
 [[nodiscard]] CollectivesCompared compare(const std::map<Rank, RankCollectives>& ranks);

@@ -27,9 +27,28 @@ struct HookHello {
   int plugin = 0;  ///< version of NCCL's profiler interface; 0: it is the Python hook that speaks
 };
 
+/// An exception that ends no rank, and may keep it from the others: one that is being handled, or
+/// one that has ended a thread.
+struct ExceptionTold {
+  RankRaised raised;  ///< without its process
+  std::string where;  ///< the place in the user's code that raised it: "train.py:18 load"
+};
+
 struct StackAnswer {
   int id = 0;
   std::vector<PythonThread> threads;
+  std::optional<ExceptionTold> handled{};  ///< the exception that it is handling there
+};
+
+/// A thread of the rank has ended by an exception.
+struct HookThreadRaised {
+  ExceptionTold exception;
+};
+
+/// A child of the rank, made by multiprocessing, has ended badly.
+struct HookChildDied {
+  int pid = 0;
+  ExitStatus status;
 };
 
 struct CountersAnswer {
@@ -67,6 +86,20 @@ struct HookExit {
   std::optional<std::int64_t> collectives;
 };
 
+/// The file of `init_method=file://` as the first rank of the world found it.
+struct InitFile {
+  std::string path;
+  std::int64_t bytes = 0;
+  Duration age{};
+};
+
+/// A call begins that needs other ranks, or ends, or (in a new world) all are forgotten.
+struct HookCall {
+  enum class What { begins, again, ends, forgotten } what = What::begins;
+  FirstCall call{};                     ///< what begins or ends; of an end the operation alone
+  std::optional<InitFile> init_file{};  ///< in which the new world meets
+};
+
 /// NCCL makes a communicator, as its plugin tells.
 struct HookCommunicator {
   std::uint64_t id = 0;     ///< commId of NCCL's log; 0: not known
@@ -85,7 +118,8 @@ struct HookMessage {
   int dropped = 0;            ///< events lost before this one
   std::vector<Event> events;  ///< the events for Stages; none where the rank is unknown
   std::variant<std::monostate, HookHello, StackAnswer, CountersAnswer, CollectivesAnswer,
-               HookRefusal, HookFault, HookException, HookCommunicator, HookExit>
+               HookRefusal, HookFault, HookException, HookCommunicator, HookExit, HookCall,
+               HookThreadRaised, HookChildDied>
       body;
 };
 

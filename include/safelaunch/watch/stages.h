@@ -94,6 +94,9 @@ struct StagesConfig {
   /// is certain without the others is a verdict: a rank that fails, ranks that contradict each
   /// other.
   bool judged_elsewhere = false;
+  /// The launcher starts no rank before so many nodes have come, and none but this one has shown
+  /// itself; 0: nothing is known of that.
+  int awaited_nodes = 0;
 };
 
 /// Other ranks are awaited than before, or they do something else: one line for a log. A terminal
@@ -128,8 +131,9 @@ class Stages {
   [[nodiscard]] std::vector<StageAction> on(std::span<const Event> events, TimePoint now);
   [[nodiscard]] std::vector<StageAction> tick(TimePoint now);
 
-  /// The ranks contradict each other in what they tell NCCL, and wait for ever: world_size_mismatch
-  /// or duplicate_rank, in words.
+  /// The ranks contradict each other, and wait for ever: world_size_mismatch or duplicate_rank in
+  /// what they tell NCCL, or different_stores; or there are none (not_started). The text says it in
+  /// words.
   [[nodiscard]] std::vector<StageAction> contradict(FailureKind kind, std::string text,
                                                     TimePoint now);
 

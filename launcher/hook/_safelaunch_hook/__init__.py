@@ -72,6 +72,10 @@ def _start():
     if os.environ.get("SAFELAUNCH_BACKEND") == "gloo":  # JAX reads it early; on GPUs it has only NCCL
         os.environ.setdefault("JAX_CPU_COLLECTIVES_IMPLEMENTATION", "gloo")
     _watch_end()
+    if _may_be_a_rank(channel.arguments()):
+        from . import helpers
+
+        helpers.watch()
     listen = _listen_early()
     imports.watch("torch", torch_is_imported, begins=listen)
     if sys.version_info < (3, 11):

@@ -80,7 +80,7 @@ def _answer(request):
 
     question = json.loads(request.decode())
     if question["q"] == "stack":
-        channel.emit("stack", id=question["id"], threads=threads())
+        channel.emit("stack", id=question["id"], threads=threads(), **_handled())
     elif question["q"] == "counters":
         from . import counters
 
@@ -103,6 +103,19 @@ def threads():
         name = "MainThread" if ident == _main_thread else names.get(ident, "thread %d" % ident)
         result.append({"name": name, "frames": _frames(stacks[ident], most)})
     return result
+
+
+def _handled():
+    """The exception that a thread handles, the main thread's first: the program's `finally` may wait for ever, and
+    nobody would ever see why. (Python tells from 3.10 on.)"""
+    current = getattr(sys, "_current_exceptions", dict)()
+    for ident in sorted(current, key=lambda ident: ident != _main_thread):
+        error = current[ident][1] if isinstance(current[ident], tuple) else current[ident]
+        if isinstance(error, Exception) and ident != native.get_ident():
+            from . import exceptions
+
+            return {"handled": exceptions.fields(error)}
+    return {}
 
 
 def _names():

@@ -8,10 +8,10 @@ A torch whose Library.impl knows no keyset has Python wrappers instead, which do
 import inspect
 import sys
 
-from . import captures, channel, native
+from . import calls, captures, channel, native
 from .completion import Collective, device_among, group_in
 from .like_importlib_bootstrap import around
-from .patching import quietly, replace, wrapper
+from .patching import Call, quietly, replace, wrapper
 
 # Not isend and irecv: P2POp compares them by identity.
 _PYTHON_COLLECTIVES = (
@@ -82,9 +82,14 @@ def _watch_dispatcher(torch):
 
 
 def _kernel(operation, name, key):
+    names = [argument.name for argument in operation._schema.arguments]
+
     def prepare(args, kwargs):
         args = (args[0].remove(key),) + args[1:]
-        return (args, kwargs) + _follow_if_first(name, args[1:] + tuple(kwargs.values()))
+        return (args, kwargs) + _follow_if_first(name, args[1:] + tuple(kwargs.values()), about)
+
+    def about(arguments, group):
+        return calls.about(name, dict(zip(names, arguments)), group, in_group=True)
 
     # Not operation.redispatch, which is Python and would stand in the tracebacks.
     return around(operation._handle.redispatch_boxed, prepare)
@@ -99,16 +104,20 @@ def _watch_functions(c10d):
 
 def _wrapper(original):
     def prepare(args, kwargs):
-        return (args, kwargs) + _follow_if_first(original.__name__, args + tuple(kwargs.values()))
+        def about(_, group):
+            named = {"async_op": False, **Call(original, args, kwargs).arguments}
+            return calls.about(original.__name__, named, group, in_group=False)
+
+        return (args, kwargs) + _follow_if_first(original.__name__, args + tuple(kwargs.values()), about)
 
     return wrapper(original, prepare)
 
 
-def _follow_if_first(name, arguments):
+def _follow_if_first(name, arguments, about):
     """What to call when the operation has returned or failed; nothing where it is not the first."""
     if not _is_first(arguments):
         return (None if _pending else _passes_by), None
-    channel.emit("coll.enter", op=name)
+    channel.emit("coll.enter", **_told_of(name, arguments, about))
     collective = Collective(name, arguments)
     ended, failed = _end_of(collective)
 
@@ -119,6 +128,14 @@ def _follow_if_first(name, arguments):
             ended(result)
 
     return returned, failed
+
+
+def _told_of(name, arguments, about):
+    """The fields of the event; of a torch that keeps its groups otherwise the operation alone."""
+    try:
+        return about(arguments, next((group for group in map(group_in, arguments) if group is not None), None))
+    except Exception:
+        return {"op": name}
 
 
 def _end_of(collective):

@@ -16,6 +16,7 @@ _FILES = (
     "torch/distributed/rendezvous.py",
     "jax/_src/distributed.py",
 )
+_FRAMES = 60
 _LONGEST_CHAIN = 100  # exceptions that led to one another
 
 
@@ -26,6 +27,13 @@ def type_name(error):
 
 def text(error):
     return "".join(traceback.format_exception(type(error), error, error.__traceback__))
+
+
+def fields(error):
+    """An exception as the events have it, and where it was raised, the innermost frame last."""
+    frames = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
+    return {"type": type_name(error), "err": str(error), "traceback": text(error), "comm": is_communication(error),
+            "frames": ["%s:%s %s" % (frame.filename, frame.lineno, frame.name) for frame in frames]}
 
 
 def is_communication(error):

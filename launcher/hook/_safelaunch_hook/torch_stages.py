@@ -2,12 +2,13 @@
 
 The wrappers stay for the life of the process; they cost microseconds, and groups are made seldom.
 """
+import os
 import sys
+import time
 
-from . import answers, channel, collective, completion, counters, ending, gloo, native, timeouts, verify
+from . import answers, calls, channel, collective, completion, counters, ending, gloo, native, timeouts, verify
 from .patching import Call, quietly, replace, send_failure, wrapper
 
-_MOST_MEMBERS = 4096  # of a group, told in one packet
 _in_init = set()  # the threads that are in init_process_group
 
 
@@ -45,6 +46,7 @@ def _init_process_group(torch, c10d):
         channel.emit(
             "init.enter", backend=_text(asked), backend_used=_text(used.get("backend")),
             init_method=used.get("init_method"), timeout_s=_seconds(used.get("timeout")),
+            **_init_file(used.get("init_method"))
         )
 
     def watch_closely():
@@ -83,6 +85,18 @@ def _init_process_group(torch, c10d):
     return wrapper(original, prepare)
 
 
+def _init_file(init_method):
+    """The file in which the ranks are to meet, as it is before this rank writes into it."""
+    if not str(init_method).startswith("file://"):
+        return {}
+    path = init_method[len("file://"):].partition("?")[0]
+    try:
+        found = os.stat(path)
+        return {"file": path, "file_bytes": found.st_size, "file_age_s": max(0, int(time.time() - found.st_mtime))}
+    except OSError:
+        return {"file": path, "file_bytes": 0}
+
+
 def _new_group(original):
     def prepare(args, kwargs):
         call = Call(original, args, kwargs)
@@ -105,7 +119,7 @@ def _new_group(original):
 def _members(arguments):
     """The global ranks of a group that is being made; None where they are all, or too many to tell."""
     ranks = arguments.get("global_ranks_in_group")
-    return [int(rank) for rank in ranks] if ranks and len(ranks) <= _MOST_MEMBERS else None
+    return [int(rank) for rank in ranks] if ranks and len(ranks) <= calls.MOST_MEMBERS else None
 
 
 def _store(original):

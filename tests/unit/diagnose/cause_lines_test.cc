@@ -199,9 +199,6 @@ constexpr CauseLine kProofs[] = {
      "find them in the cached files."},
     {"web-unreachable", "httpx.ConnectError: [Errno 111] Connection refused"},
     {"connect-failed",
-     "torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: The connection to the "
-     "C10d store has failed."},
-    {"connect-failed",
      "vm:1:1 [0] misc/socket.cc:568 NCCL WARN socketPollConnect: connect to 10.0.0.7<41235> "
      "returned Connection refused, exceeded error retry count (34)"},
     {"store-timeout",
@@ -282,6 +279,7 @@ constexpr CauseLine kProofs[] = {
     {"nccl-not-built",
      "ValueError: device_id is an int, but no accelerator support is found from the current "
      "compilation."},
+    {"no-gpu", "AttributeError: module 'torch._C' has no attribute '_cuda_setDevice'"},
     {"no-gpu", "ValueError: no GPU resources available"},
     {"no-gpu", "ValueError: ProcessGroupNCCL is only supported with GPUs, no GPUs found!"},
     {"no-gpu", "RuntimeError: CUDA error: no CUDA-capable device is detected"},
@@ -354,6 +352,65 @@ constexpr CauseLine kProofs[] = {
     {"ranks-disagree",
      "RuntimeError: [1]: params[0] in this process with sizes [2, 5] appears not to match sizes of "
      "the same param in process 0."},
+    {"launcher-cannot-meet",
+     "torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: no more words"},
+    {"launcher-cannot-meet",
+     "RuntimeError: The connection to the C10d store has failed. See inner exception for details."},
+    {"deepspeed-ssh", "RuntimeError: launcher 'pdsh' not installed."},
+    {"mpi-slots", "There are not enough slots available in the system to satisfy the 8"},
+    {"rank-crashed", "Signal 11 (SIGSEGV) received by PID 733"},
+    {"rank-crashed",
+     "torch.multiprocessing.spawn.ProcessExitedException: process 1 terminated with signal "
+     "SIGABRT"},
+    {"rank-crashed",
+     "E0203 10:11:13.200000 700 torch/distributed/elastic/multiprocessing/api.py:869] failed "
+     "(exitcode: -8) local_rank: 2 (pid: 733) of binary: /opt/env/bin/python"},
+    {"engine-worker-silent",
+     "(EngineCore_DP0 pid=7710) INFO 10-22 09:43:49 [shm_broadcast.py:466] No available shared "
+     "memory broadcast block found in 60 seconds."},
+    {"launcher-signalled",
+     "W0920 09:10:41.194000 8493 torch/distributed/elastic/agent/server/api.py:719] Received 1 "
+     "death signal, shutting down workers"},
+    {"launcher-signalled",
+     "torch.distributed.elastic.multiprocessing.api.SignalException: Process 8493 got signal: 1"},
+    {"no-main-guard",
+     "RuntimeError: An attempt has been made to start a new process before the current process"},
+    {"fork-after-cuda",
+     "RuntimeError: Cannot re-initialize CUDA in forked subprocess. To use CUDA with "
+     "multiprocessing, you must use the 'spawn' start method"},
+    {"data-loader-died", "RuntimeError: DataLoader worker (pid(s) 12, 13) exited unexpectedly"},
+    {"unused-parameters",
+     "RuntimeError: Expected to have finished reduction in the prior iteration before starting a "
+     "new one."},
+    {"wandb-timeout",
+     "wandb.errors.errors.CommError: Run initialization has timed out after 90.0 sec."},
+    {"extension-tools", "RuntimeError: Ninja is required to load C++ extensions"},
+    {"extension-tools",
+     "op_builder.builder.MissingCUDAException: CUDA_HOME does not exist, unable to compile CUDA "
+     "op(s)"},
+    {"extension-tools",
+     "op_builder.builder.CUDAMismatchException: >- DeepSpeed Op Builder: Installed CUDA version "
+     "11.8 does not match the version torch was compiled with 12.1"},
+    {"file-lock-refused", "OSError: [Errno 37] No locks available"},
+    {"mkl-threads",
+     "Error: mkl-service + Intel(R) MKL: MKL_THREADING_LAYER=INTEL is incompatible with "
+     "libgomp-a34b3233.so.1 library."},
+    {"jax-too-late",
+     "RuntimeError: jax.distributed.initialize() must be called before any JAX computations are "
+     "executed."},
+    {"deepspeed-without-launcher", "ModuleNotFoundError: No module named 'mpi4py'"},
+    {"deepspeed-without-launcher",
+     "AssertionError: MPI environment variables are not set, unable to discover ranks"},
+    {"local-rank-argument", "train.py: error: unrecognized arguments: --local-rank=1"},
+    {"host-memory-refused", "OSError: [Errno 12] Cannot allocate memory"},
+    {"thread-limit", "libgomp: Thread creation failed: Resource temporarily unavailable"},
+    {"thread-limit",
+     "OpenBLAS blas_thread_init: pthread_create failed for thread 3 of 8: Resource temporarily "
+     "unavailable"},
+    {"thread-limit", "RuntimeError: can't start new thread"},
+    {"ranks-disagree",
+     "  what():  [enforce fail at ../third_party/gloo/gloo/transport/tcp/pair.cc:446] "
+     "op.preamble.length <= op.nbytes. 512000 vs 256000"},
     {"host-oom", "RuntimeError: DataLoader worker (pid 7) is killed by signal: Killed."},
     {"shm-small",
      "vm:1:1 [0] misc/shmutils.cc:88 NCCL WARN Error: failed to extend /dev/shm/nccl-a to 9637892 "
@@ -379,6 +436,14 @@ constexpr CauseLine kProofs[] = {
 
 /// Lines that mean nothing, though others of their words report a failure.
 constexpr CauseLine kHarmless[] = {
+    {"no-ipv6",
+     "[W socket.cpp:426] [c10d] The server socket cannot be initialized on [::]:6100 (errno: 97 - "
+     "Address family not supported by protocol)."},
+    {"no-ipv6",
+     "[W socket.cpp:601] [c10d] The client socket cannot be initialized to connect to "
+     "[localhost]:6100 (errno: 97 - Address family not supported by protocol)."},
+    {"no-ipv6",
+     "[W socket.cpp:697] [c10d] The hostname of the client socket cannot be retrieved. err=-3"},
     {"ras-port-taken",
      "vm:1:1 [0] ras/client_support.cc:160 NCCL WARN Call to bind failed: Address already in use"},
     {"web-retry",

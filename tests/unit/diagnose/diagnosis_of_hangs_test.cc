@@ -35,6 +35,34 @@ TEST_CASE("a rank that sticks among the others is not called missing", "[diagnos
         "collective. It was stopped, by a signal (pid 71, state T).");
 }
 
+TEST_CASE("that all ranks are in one collective is confirmed only by all ranks", "[diagnosis]") {
+  diagnose::Evidence evidence = hang(Stage::collective, {});
+  CHECK(diagnosed(evidence).failure.cause == "collective-stuck");
+  CHECK(diagnosed(evidence).failure.certainty == Certainty::guess);
+  evidence.all_in_one_collective = true;
+  CHECK(diagnosed(evidence).failure.certainty == Certainty::confirmed);
+}
+
+TEST_CASE("a circle of messages is a cause of its own", "[diagnosis]") {
+  diagnose::Evidence evidence = hang(Stage::collective, {});
+  evidence.confirmations = {{"messages-in-a-circle", "rank 0 waits in recv from rank 1"}};
+  const diagnose::Diagnosis d = diagnosed(evidence);
+  CHECK(d.failure.cause == "messages-in-a-circle");
+  CHECK(stops(d, diagnose::StopReason::hopeless));
+}
+
+TEST_CASE("groups that differ explain a gloo that cannot connect, and a rank that left",
+          "[diagnosis]") {
+  diagnose::Evidence evidence =
+      with_exceptions({raised(0, "RuntimeError",
+                              "[/gloo/x.cc:1] Gloo connectFullMesh failed with "
+                              "[../gloo/transport/tcp/pair.cc:144] no error")});
+  REQUIRE(diagnosed(evidence).failure.cause != "ranks-disagree");
+  evidence.confirmations = {{"ranks-disagree", "group 1 is ranks 0 3 on rank 0, but …"}};
+  CHECK(diagnosed(evidence).failure.cause == "ranks-disagree");
+  CHECK(diagnosed(evidence).failure.certainty == Certainty::confirmed);
+}
+
 TEST_CASE("what is known of nobody is a guess", "[diagnosis]") {
   CHECK(diagnosed(hang(Stage::group, {{Rank{2}, Activity::unseen, "", ""}})).failure.certainty ==
         Certainty::guess);

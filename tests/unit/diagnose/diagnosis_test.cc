@@ -265,6 +265,19 @@ TEST_CASE("a kill that the kernel counted as out of memory is confirmed as such"
   CHECK(diagnosed(evidence).failure.certainty == Certainty::guess);
 }
 
+TEST_CASE("an exception whose message begins with an empty line is quoted with its first words",
+          "[diagnosis]") {
+  const auto shown = [](std::string message) {
+    RankRaised one = raised(1, "RuntimeError", std::move(message));
+    one.traceback = "Traceback (most recent call last):\nRuntimeError: \n";
+    const diagnose::Diagnosis d = diagnosed(with_exceptions({one}));
+    return d.failure.cause + ": " + d.shown_by.front().line;
+  };
+  CHECK(shown("\n        An attempt has been made to start a new process before the\n") ==
+        "no-main-guard: RuntimeError: An attempt has been made to start a new process before the");
+  CHECK(shown("\n  no such column\n") == "user-exception: RuntimeError: no such column");
+}
+
 TEST_CASE("a bus error is a full /dev/shm, as a guess", "[diagnosis]") {
   diagnose::Evidence evidence = with_exceptions({});
   evidence.failure.ended = {{Rank{0}, {}, Signaled{SIGBUS}}};
@@ -312,7 +325,8 @@ TEST_CASE("a rank that failed first on another node is named with its host", "[d
 
 TEST_CASE("a crash of a rank that was not seen to enter NCCL is its own", "[diagnosis]") {
   const auto crash = diagnosed(crashed_in_communicator({Rank{1}, Activity::dead, "", "", false}));
-  CHECK(crash.failure.cause == "rank-died");
+  CHECK(crash.failure.cause == "rank-crashed");
+  CHECK(crash.failure.certainty == Certainty::confirmed);
   CHECK(stops(crash, diagnose::StopReason::users_own));
   CHECK(crash.failure.explanation ==
         "Rank 1 failed first (killed by SIGSEGV) before it could connect for collectives.");

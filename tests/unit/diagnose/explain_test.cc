@@ -93,6 +93,8 @@ TEST_CASE("the words of an error name its cause without the traceback", "[explai
   CHECK(named("NCCL timeout") == "watchdog-timeout");
   CHECK(named("RuntimeError: Timed out initializing process group") == "store-timeout");
   CHECK(named("Address already in use") == "port-taken");
+  CHECK(named("Signal 11 (SIGSEGV) received by PID 733") == "rank-crashed");
+  CHECK(named("[c10d] The hostname of the client socket cannot be retrieved. err=-3") == "no-ipv6");
   CHECK(named("the cat sat on the mat") == "none");
 }
 
@@ -129,6 +131,48 @@ TEST_CASE("a row of one's own, with nothing but what it needs, is explained in t
       "\nA rank is likely missing because of it after a line with one of these:\n  a last word\n"
       "\nReports of others:\n  https://github.com/owner/repository/issues/7\n"
       "  https://github.com/owner/repository\n  https://our.wiki/fabric#rest\n"));
+}
+
+TEST_CASE("a log that ends in the store's barrier tells how many came", "[explain]") {
+  const std::string waits =
+      "INFO:torch.distributed.distributed_c10d:Waiting in store based barrier to initialize "
+      "process "
+      "group for rank: 0, key: store_based_barrier_key:1 (world_size=4, worker_count=3, "
+      "timeout=0:30:00)\n";
+  CHECK(has(explain_log(waits, Catalogue::builtin()),
+            "perhaps: a rank is missing (rank-missing)\n  3 of 4 ranks had come"));
+  CHECK(explain_log(waits + "step 1\n", Catalogue::builtin()) ==
+        "No known cause shows in this log.\n");
+}
+
+TEST_CASE("words that begin below an exception's last line count, though indented", "[explain]") {
+  const auto cause = [](const std::string& log) {
+    return read_log(log, Catalogue::builtin()).front().cause->id;
+  };
+  const std::string traceback = "Traceback (most recent call last):\n  File \"a.py\", line 1\n";
+  const std::string words = "        An attempt has been made to start a new process before the\n";
+  CHECK(cause(traceback + "RuntimeError: \n" + words) == "no-main-guard");
+  CHECK(cause(traceback + traceback + "RuntimeError: \nRuntimeError: \n" + words) ==
+        "no-main-guard");
+  CHECK(cause(traceback + words + "RuntimeError: no\n") ==
+        "user-exception");  // it is a source line
+}
+
+TEST_CASE("a log of harmless lines says so", "[explain]") {
+  CHECK(has(explain_log("[W socket.cpp:426] [c10d] The server socket cannot be initialized on "
+                        "[::]:6100 (errno: 97 - Address family not supported by protocol).\n",
+                        Catalogue::builtin()),
+            "harmless: torch tries IPv6"));
+}
+
+TEST_CASE("a launcher that a signal ended blames no rank", "[explain]") {
+  CHECK(read_log("W0920 09:10:41.194000 8493 torch/distributed/elastic/agent/server/api.py:719] "
+                 "Received 1 death signal, shutting down workers\n"
+                 "W0920 09:10:41.195000 8493 torch/distributed/elastic/multiprocessing/api.py:900] "
+                 "Sending process 8500 closing signal SIGHUP\n",
+                 Catalogue::builtin())
+            .front()
+            .cause->id == "launcher-signalled");
 }
 
 TEST_CASE("in an explained log a doubtful cause is called so, and a victim too", "[explain]") {

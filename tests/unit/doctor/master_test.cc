@@ -72,7 +72,7 @@ TEST_CASE("a host that does not know its own names holds torchrun up", "[doctor]
         "names, and wait for minutes");
   CHECK(first_finding(facts).remedy == "as root: echo 127.0.0.1 localhost gpu-1 >> /etc/hosts");
   facts.localhost = healthy_host().localhost;
-  CHECK(outline(facts) == Lines{"name-resolution risk"});
+  CHECK(outline(facts) == Lines{"own-name-unknown risk"});
   facts.own_name.outcome = host::NameLookup::Outcome::skipped;  // the resolver was not asked
   CHECK(outline(facts) == Lines{});
 }
@@ -101,6 +101,51 @@ TEST_CASE("on one node the loopback is right", "[doctor][master]") {
   facts.master_name = {
       host::NameLookup::Outcome::found, "localhost", {"127.0.0.1"}, {}, Duration{1}};
   CHECK(outline(facts) == Lines{});
+}
+
+TEST_CASE(
+    "an own name alone that leads nowhere has a cause of its own, unless torchrun is told better",
+    "[doctor][master]") {
+  doctor::HostFacts facts = healthy_host();
+  facts.subject.command = job::recognise({"torchrun", "--nproc-per-node", "2", "train.py"}, {});
+  facts.own_name = {host::NameLookup::Outcome::unknown, "gpu-1", {}, "unknown", {}};
+  CHECK(outline(facts) == Lines{"own-name-unknown risk"});
+  facts.subject.environment["PET_LOCAL_ADDR"] = "127.0.0.1";
+  CHECK(outline(facts) == Lines{"name-resolution note"});  // gloo has its own way
+}
+
+TEST_CASE("an endpoint that is this host's and that torchrun will not serve is a risk",
+          "[doctor][master]") {
+  doctor::HostFacts facts = healthy_host();
+  facts.subject.command = job::recognise({"torchrun", "--rdzv-backend", "c10d", "--rdzv-endpoint",
+                                          "head-node:29455", "--nproc-per-node", "2", "train.py"},
+                                         {});
+  facts.interfaces.push_back({"d0", {"10.77.0.5"}, true, true, false, 1500});
+  facts.own_name = {host::NameLookup::Outcome::found, "gpu-1", {"127.0.1.1"}, {}, {}};
+  facts.master_name = {host::NameLookup::Outcome::found, "head-node", {"10.77.0.5"}, {}, {}};
+  facts.world.master_address = "head-node";
+  facts.world.master_port = 29455;
+  const auto is_told = [&] {
+    const Lines lines = outline(facts);
+    return std::ranges::find(lines, "endpoint-not-own risk") != lines.end();
+  };
+  CHECK(is_told());
+  SECTION("somebody serves it") {
+    facts.endpoint_served = true;
+  }
+  SECTION("the name of this host leads to it") {
+    facts.own_name.addresses = {"10.77.0.5"};
+  }
+  SECTION("it is another host's") {
+    facts.master_name.addresses = {"10.77.0.9"};
+  }
+  SECTION("torchrun is told") {
+    facts.subject.command =
+        job::recognise({"torchrun", "--rdzv-backend", "c10d", "--rdzv-endpoint", "head-node:29455",
+                        "--rdzv-conf", "is_host=1", "train.py"},
+                       {});
+  }
+  CHECK_FALSE(is_told());
 }
 
 TEST_CASE("an own name that is no address of the host is a note on one node", "[doctor][master]") {

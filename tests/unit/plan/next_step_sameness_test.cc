@@ -48,6 +48,13 @@ TEST_CASE("a profile that sets what this NCCL knows is another attempt", "[samen
   CHECK(struck_after_basic("gloo-fallback", {}, nccl::Version{2, 18, 5}).empty());
 }
 
+TEST_CASE("before a rank communicates no setting of communication makes another attempt",
+          "[sameness]") {
+  CHECK(struck_for({.backends = {}}).empty());
+  CHECK(struck_for({.backends = {}, .came = false}) ==
+        Names{"conservative", "no-shm", "gloo-fallback"});
+}
+
 TEST_CASE("a variable that the job's NCCL does not know makes no other attempt", "[sameness]") {
   const auto struck = struck_after_basic("cumem-host", {}, nccl::Version{2, 18, 5});
   REQUIRE(struck.size() == 1);

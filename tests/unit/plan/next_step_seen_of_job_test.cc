@@ -36,6 +36,12 @@ TEST_CASE("where NCCL has spoken the host's GPUs do not matter", "[seen_of_job]"
   CHECK(may_use_nccl(seen));
 }
 
+TEST_CASE("gloo takes nobody's place where no rank came so far", "[seen_of_job]") {
+  SeenOfJob seen = asked_for({});
+  seen.came = false;
+  CHECK_FALSE(may_change_to_gloo(seen));
+}
+
 TEST_CASE("gloo can take the place of NCCL alone", "[seen_of_job]") {
   CHECK(may_change_to_gloo(asked_for({})));
   CHECK(may_change_to_gloo(asked_for({"nccl"})));

@@ -30,7 +30,7 @@ TEST_CASE("where nobody can be asked the answer comes at once, and through the l
   const std::array ranks{AskedRank{Rank{0}, {71, 7}}};
   const std::array questions{watch::HookQuestion::stack};
   int calls = 0;
-  inquiry.begin(nullptr, ranks, questions, {}, 1h, [&](const RankAnswers& answers) {
+  inquiry.begin(nullptr, ranks, questions, {}, 1h, {}, [&](const RankAnswers& answers) {
     ++calls;
     CHECK(answers.stacks.empty());
   });
@@ -73,7 +73,7 @@ struct HookedRank : watch::HookChannel::Listener {
   void ask(Duration limit) {
     const std::array ranks{AskedRank{Rank{3}, process}};
     const std::array questions{watch::HookQuestion::stack, watch::HookQuestion::collectives};
-    inquiry.begin(channel.get(), ranks, questions, folder / "", limit,
+    inquiry.begin(channel.get(), ranks, questions, folder / "", limit, {},
                   [this](const RankAnswers& answers) { ended.push_back(answers); });
   }
   void run_until_ended() {

@@ -175,6 +175,108 @@ TEST_CASE("a rank that ends in order while the job is stopped has finished too",
   CHECK(job.seen().finished.contains(Rank{0}));
 }
 
+TEST_CASE("a launcher that waits for other nodes has the init-timeout to start a rank",
+          "[rank_machine]") {
+  watch::StagesConfig stages{.world_size = 4};
+  stages.limits.init = 15s;
+  stages.awaited_nodes = 2;
+  RankStory job({.stages = stages, .hook = true});
+  job.pass(14s);
+  CHECK(job.all<TellVerdict>().empty());
+  SECTION("no rank comes") {
+    job.pass(2s);
+    REQUIRE(job.all<TellVerdict>().size() == 1);
+    const Failure verdict = job.all<TellVerdict>().front().verdict;
+    CHECK(verdict.kind == FailureKind::not_started);
+    CHECK(verdict.proof.find("it waits until 2 nodes have come") != std::string::npos);
+  }
+  SECTION("a rank comes") {
+    job.starts(0);
+    job.pass(60s);
+    CHECK(job.all<TellVerdict>().empty());
+  }
+}
+
+TEST_CASE("a launcher of one node has all the time to start its ranks", "[rank_machine]") {
+  watch::StagesConfig stages{.world_size = 4};
+  stages.limits.init = 15s;
+  RankStory job({.stages = stages, .hook = true});
+  job.pass(10min);
+  CHECK(job.all<TellVerdict>().empty());
+}
+
+TEST_CASE("ranks that all knock at stores with other ports are told apart at once",
+          "[rank_machine]") {
+  RankStory job;
+  job.waits(0, Stage::rendezvous, "127.0.0.1:40345");
+  CHECK(job.all<TellVerdict>().size() == 0);
+  job.waits(1, Stage::rendezvous, "127.0.0.1:48829");
+  REQUIRE(job.all<TellVerdict>().size() == 1);
+  const Failure verdict = job.all<TellVerdict>().front().verdict;
+  CHECK(verdict.kind == FailureKind::different_stores);
+  CHECK(verdict.proof ==
+        "the ranks were given different stores: rank 0 127.0.0.1:40345, rank 1 127.0.0.1:48829");
+}
+
+TEST_CASE("one port under two names, a port that is not chosen yet, and a second try are no proof",
+          "[rank_machine]") {
+  RankStory names;
+  names.waits(0, Stage::rendezvous, "localhost:29500");
+  names.waits(1, Stage::rendezvous, "node0:29500");
+  CHECK(names.all<TellVerdict>().size() == 0);
+  RankStory chooses;
+  chooses.waits(0, Stage::rendezvous, "node0:0");
+  chooses.waits(1, Stage::rendezvous, "node0:29500");
+  CHECK(chooses.all<TellVerdict>().size() == 0);
+  RankStory again;
+  again.waits(0, Stage::rendezvous, "node0:29500");
+  again.says(0, RankRaised{Rank{0}, process_of(0), "DistNetworkError", "taken", "", true});
+  again.waits(1, Stage::rendezvous, "node0:29500");
+  again.waits(0, Stage::rendezvous, "node0:29501");
+  CHECK(again.all<TellVerdict>().size() == 0);
+}
+
+TEST_CASE("a rank that is through its store may meet the others at the next one",
+          "[rank_machine]") {
+  RankStory job;
+  for (const int rank : {0, 1}) job.waits(rank, Stage::rendezvous, "node0:29500");
+  for (const int rank : {0, 1}) job.reaches(rank, Stage::group);
+  job.waits(0, Stage::group, "gloo");
+  job.waits(0, Stage::rendezvous, "node0:29501");
+  CHECK(job.all<TellVerdict>().size() == 0);
+}
+
+TEST_CASE("the calls of ranks are kept until they are finished", "[rank_machine]") {
+  using What = watch::HookCall::What;
+  RankStory job;
+  job.waits(0, Stage::collective, "recv_");
+  const watch::FirstCall call{.operation = "recv", .group = "0", .peer = Rank{1}, .blocks = true};
+  job.body(0, "coll.enter", watch::HookCall{What::begins, call});
+  CHECK(job.seen().calls.at(Rank{0}) == call);
+  job.body(0, "coll.done", watch::HookCall{What::ends, {.operation = "recv", .group = ""}});
+  CHECK_FALSE(job.seen().calls.at(Rank{0}).open);
+  job.body(0, "pg.enter",
+           watch::HookCall{What::begins,
+                           {.operation = "new_group", .group = "1", .members = {Rank{0}}}});
+  CHECK(job.seen().groups.at(Rank{0}).at("1") == std::vector{Rank{0}});
+  job.body(0, "init.enter", watch::HookCall{What::forgotten, {}});
+  CHECK(job.seen().calls.empty());
+  CHECK(job.seen().groups.empty());
+}
+
+TEST_CASE("of the file in which ranks meet only the first rank's view counts", "[rank_machine]") {
+  RankStory job;
+  for (const int rank : {0, 1}) {
+    job.waits(rank, Stage::group, "gloo");
+    job.body(rank, "init.enter",
+             watch::HookCall{watch::HookCall::What::forgotten,
+                             {},
+                             watch::InitFile{.path = "/tmp/init", .bytes = 40 * rank}});
+  }
+  REQUIRE(job.seen().init_file);
+  CHECK(job.seen().init_file->bytes == 0);
+}
+
 TEST_CASE("the stores and the backend are those that the ranks name", "[rank_machine]") {
   Told job;
   job.starts(0);

@@ -51,6 +51,15 @@ diagnose::Training training(const AttemptRecord& record, job::Launcher launcher,
   return make_evidence(record, context).training;
 }
 
+RankRaised raised_by_gloo(int rank) {
+  return {Rank{rank},
+          {},
+          "RuntimeError",
+          "[../gloo/transport/tcp/pair.cc:144] Gloo connectFullMesh failed: Connection refused",
+          "Traceback …\n",
+          true};
+}
+
 AttemptContext by_script() {
   AttemptContext context;
   context.launcher = job::Launcher::python;
@@ -114,7 +123,8 @@ TEST_CASE("of ranks that hang alike none is missing or behind", "[evidence]") {
   CHECK(evidence.remarks.empty());
 }
 
-TEST_CASE("where nobody is missing the places of all ranks are told", "[evidence]") {
+TEST_CASE("the places of all ranks are told, but that of a missing one, which is told anyway",
+          "[evidence]") {
   AttemptRecord record;
   record.verdict = Failure{.kind = FailureKind::hung, .stage = Stage::collective};
   for (const int rank : {0, 1})
@@ -122,7 +132,122 @@ TEST_CASE("where nobody is missing the places of all ranks are told", "[evidence
   CHECK(make_evidence(record, by_script()).remarks ==
         std::vector<std::string>{"ranks 0 1 in train.py:9 step → all_reduce"});
   record.verdict->missing.push_back({.rank = Rank{1}});
-  CHECK(make_evidence(record, by_script()).remarks.empty());
+  CHECK(make_evidence(record, by_script()).remarks ==
+        std::vector<std::string>{"rank 0 in train.py:9 step → all_reduce"});
+}
+
+TEST_CASE("all ranks are in one collective only if each of them is", "[evidence]") {
+  const watch::CollectiveSeen same{"0", 1, "all_reduce", State::enqueued};
+  AttemptRecord record = hung_in_collectives({same, same, same});
+  record.ranks.world_size = 3;
+  CHECK(make_evidence(record, by_script()).all_in_one_collective);
+  record.ranks.world_size = 4;  // one of them has no hook
+  CHECK_FALSE(make_evidence(record, by_script()).all_in_one_collective);
+}
+
+TEST_CASE("a circle of messages is a cause of its own", "[evidence]") {
+  AttemptRecord record;
+  record.verdict = Failure{.kind = FailureKind::hung, .stage = Stage::collective};
+  for (const int rank : {0, 1})
+    record.ranks.answers.collectives[Rank{rank}].first =
+        watch::FirstCall{.operation = "recv", .group = "0", .peer = Rank{1 - rank}, .blocks = true};
+  const diagnose::Evidence evidence = make_evidence(record, by_script());
+  REQUIRE(evidence.confirmations.size() == 1);
+  CHECK(evidence.confirmations.front().cause == "messages-in-a-circle");
+}
+
+TEST_CASE("a group with other members on other ranks is told of a hang and of a failure",
+          "[evidence]") {
+  AttemptRecord record;
+  record.ranks.groups = {{Rank{0}, {{"1", {Rank{0}, Rank{3}}}}},
+                         {Rank{1}, {{"1", {Rank{1}, Rank{2}}}}}};
+  const auto facts = make_evidence(record, by_script()).confirmations;
+  REQUIRE(facts.size() == 1);
+  CHECK(facts.front().cause == "ranks-disagree");
+}
+
+namespace {
+
+AttemptRecord one_raised_and_waits() {
+  AttemptRecord record;
+  record.verdict = Failure{.kind = FailureKind::hung, .stage = Stage::collective};
+  auto& collectives = record.ranks.answers.collectives;
+  for (const int rank : {0, 1}) {
+    record.ranks.answers.stacks[Rank{rank}] = {"train.py:27 <module> → barrier", "frames", {}};
+    collectives[Rank{rank}].first = watch::FirstCall{
+        .operation = rank == 0 ? "all_reduce" : "barrier", .group = "0", .blocks = true};
+  }
+  record.ranks.answers.stacks[Rank{1}].handled = watch::ExceptionTold{
+      {Rank{1}, {}, "KeyError", "'labels'", "Traceback …\nKeyError: 'labels'\n"},
+      "train.py:18 train"};
+  return record;
+}
+
+}  // namespace
+
+TEST_CASE("a rank that waits before its exception comes out is the culprit", "[evidence]") {
+  const diagnose::Evidence evidence = make_evidence(one_raised_and_waits(), by_script());
+  CHECK(evidence.confirmations.empty());
+  REQUIRE(evidence.hidden.size() == 1);
+  const auto found = diagnose::diagnose(evidence, diagnose::Catalogue::builtin());
+  CHECK(found.failure.cause == "user-exception");
+  CHECK(found.failure.first == Rank{1});
+  CHECK(found.failure.explanation.find("Rank 1 raised KeyError: 'labels' in train.py:18 train") !=
+        std::string::npos);
+  CHECK(found.failure.explanation.find("all_reduce on rank 0") != std::string::npos);
+  CHECK(diagnose::exit_status_of(evidence, found) == 124);
+}
+
+TEST_CASE("an exception that all ranks handle alike keeps none of them away", "[evidence]") {
+  AttemptRecord record = one_raised_and_waits();
+  record.ranks.answers.stacks[Rank{0}].handled = record.ranks.answers.stacks[Rank{1}].handled;
+  const diagnose::Evidence evidence = make_evidence(record, by_script());
+  CHECK(evidence.hidden.empty());
+  CHECK(evidence.confirmations.size() == 1);
+}
+
+TEST_CASE("a lock of the missing ranks blames a holder that waits for them, or nobody",
+          "[evidence]") {
+  AttemptRecord record;
+  record.verdict = Failure{.kind = FailureKind::hung,
+                           .stage = Stage::collective,
+                           .waiting = {Rank{1}},
+                           .missing = {{.rank = Rank{0}, .activity = Activity::idling},
+                                       {.rank = Rank{2}, .activity = Activity::idling}}};
+  auto& locks = record.ranks.answers.locks;
+  const auto cause = [&] {
+    return diagnose::diagnose(make_evidence(record, by_script()), diagnose::Catalogue::builtin())
+        .failure.cause;
+  };
+  for (const int rank : {0, 2}) locks[Rank{rank}] = {{"/x.lock", 3min, 71}, Rank{1}};
+  CHECK(cause() == "lock-across-collective");
+  for (const int rank : {0, 2}) locks[Rank{rank}] = {{"/x.lock", 3min, std::nullopt}, {}};
+  CHECK(cause() == "lock-left");
+  for (const int rank : {0, 2}) locks[Rank{rank}] = {{"/x.lock", 3min, 99}, {}};
+  CHECK(cause() == "rank-missing");
+  locks = {{Rank{0}, {{"/x.lock", 3min, 71}, Rank{1}}}};
+  CHECK(cause() == "rank-missing");  // nobody knows what rank 2 waits for
+}
+
+TEST_CASE("a missing rank's thread that raised, and its child that died, are named", "[evidence]") {
+  AttemptRecord record;
+  record.verdict = Failure{.kind = FailureKind::hung, .stage = Stage::group};
+  record.ranks.threads_raised[Rank{1}] = {
+      {Rank{1}, {}, "ValueError", "no data", "Traceback …\nValueError: no data\n"},
+      "job.py:3 train"};
+  record.ranks.children_died[Rank{1}] = {71, Signaled{SIGKILL}};
+  CHECK(make_evidence(record, by_script()).hidden.empty());  // the rank goes on without them
+  record.verdict->missing = {{.rank = Rank{1}, .activity = Activity::idling}};
+  const diagnose::Evidence evidence = make_evidence(record, by_script());
+  REQUIRE(evidence.hidden.size() == 1);
+  CHECK(evidence.remarks.front() ==
+        "a thread of rank 1 raised ValueError: no data in job.py:3 train");
+  REQUIRE(evidence.confirmations.size() == 1);
+  CHECK(evidence.confirmations.front().cause == "child-died");
+  diagnose::Evidence without_thread = evidence;
+  without_thread.hidden.clear();
+  const auto found = diagnose::diagnose(without_thread, diagnose::Catalogue::builtin());
+  CHECK(found.failure.cause == "child-died");
 }
 
 TEST_CASE("a rank that never called the collective is missing, not those that wait in it",
@@ -178,16 +303,57 @@ TEST_CASE("of a hang it is told where the ranks were given different stores", "[
   CHECK(make_evidence(record, by_script()).remarks.empty());  // rank 1 may have another world
   record.ranks.knocking = {{Rank{1}, "10.0.0.1:29521"}};
   CHECK(make_evidence(record, by_script()).remarks ==
-        std::vector<std::string>{"The ranks were given different stores: rank 0 10.0.0.1:29500, "
+        std::vector<std::string>{"the ranks were given different stores: rank 0 10.0.0.1:29500, "
                                  "rank 1 10.0.0.1:29521"});
   record.ranks.stores[Rank{1}] = "10.0.0.1:29500";
   CHECK(make_evidence(record, by_script()).remarks.empty());
+}
+
+TEST_CASE("a file of an earlier run in which the ranks meet explains a hang and a failure",
+          "[evidence]") {
+  AttemptRecord record;
+  record.ranks.init_file = {"/tmp/x/init", 120, 20min};
+  const bool hangs = GENERATE(true, false);
+  if (hangs) record.verdict = Failure{.kind = FailureKind::hung, .stage = Stage::group};
+  if (!hangs) record.command = Exited{1};
+  if (!hangs) record.ranks.raised = {raised_by_gloo(0)};
+  const auto found =
+      diagnose::diagnose(make_evidence(record, by_script()), diagnose::Catalogue::builtin());
+  CHECK(found.failure.cause == "stale-init-file");
+  CHECK(found.failure.explanation.find("/tmp/x/init, which was 20min old") != std::string::npos);
+  record.ranks.init_file->bytes = 0;
+  CHECK(make_evidence(record, by_script()).confirmations.empty());
+}
+
+TEST_CASE("a world larger than what was started is told apart from a rank that stays away",
+          "[evidence]") {
+  AttemptRecord record;
+  record.ranks.world_size = 2;
+  record.verdict = Failure{
+      .kind = FailureKind::hung,
+      .stage = Stage::rendezvous,
+      .waiting = {Rank{0}},
+      .missing = {
+          {.rank = Rank{1}, .activity = Activity::idling, .doing = "never seen", .known = false}}};
+  const auto cause = [&](const AttemptContext& context) {
+    return diagnose::diagnose(make_evidence(record, context), diagnose::Catalogue::builtin())
+        .failure.cause;
+  };
+  CHECK(cause(by_script()) == "rank-not-started");
+  AttemptContext nodes = by_script();
+  nodes.nodes = 2;  // it may run on the other one
+  CHECK(cause(nodes) == "rank-missing");
+  record.verdict->missing.front().activity = Activity::working;  // a process that may become it
+  CHECK(cause(by_script()) != "rank-not-started");
+  record.verdict->missing.front() = {.rank = Rank{1}, .activity = Activity::idling};
+  CHECK(cause(by_script()) == "rank-missing");
 }
 
 TEST_CASE("a verdict that proves its cause by itself confirms it", "[evidence]") {
   const auto [kind, cause] = GENERATE(table<FailureKind, std::string>({
       {FailureKind::world_size_mismatch, "world-size-mismatch"},
       {FailureKind::duplicate_rank, "duplicate-rank"},
+      {FailureKind::different_stores, "different-stores"},
       {FailureKind::stood_still, "start-stuck"},
       {FailureKind::driver_silent, "driver-silent"},
   }));

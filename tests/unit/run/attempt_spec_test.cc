@@ -18,6 +18,7 @@ struct Settled {
   std::optional<int> port;
   std::optional<HookDoor> hook;
   std::filesystem::path directory;
+  bool by_loopback = false;
 
   explicit Settled(std::vector<std::string> command = {"torchrun", "--nproc-per-node=4",
                                                        "train.py"},
@@ -36,6 +37,7 @@ struct Settled {
                                     .run_id = "a-run",
                                     .directory = directory,
                                     .port = port,
+                                    .by_loopback = by_loopback,
                                     .hook = hook,
                                     .nccl = {},
                                     .streams = {}});
@@ -59,6 +61,28 @@ TEST_CASE("every process of a job carries whose it is", "[attempt_spec]") {
   CHECK_FALSE(environment.at("SAFELAUNCH_OWNER").empty());
   CHECK_FALSE(environment.contains("SAFELAUNCH_KEEP"));
   CHECK(environment.at("MINE") == "1");
+}
+
+TEST_CASE("where the host's name leads nowhere torchrun is told the loopback, unless the user said",
+          "[attempt_spec]") {
+  Settled attempt;
+  CHECK_FALSE(attempt.environment().contains("PET_LOCAL_ADDR"));
+  attempt.by_loopback = true;
+  CHECK(attempt.environment().at("PET_LOCAL_ADDR") == "127.0.0.1");
+  attempt.plan.environment["PET_LOCAL_ADDR"] = "10.0.0.5";
+  CHECK(attempt.environment().at("PET_LOCAL_ADDR") == "10.0.0.5");
+}
+
+TEST_CASE("a launcher waits for nodes only where their agents were looked for and not found",
+          "[attempt_spec]") {
+  Settled attempt({"torchrun", "--nnodes=2", "--nproc-per-node=2", "train.py"});
+  attempt.plan.party.reset();
+  CHECK(attempt.spec().stages.awaited_nodes == 0);
+  attempt.plan.party.emplace();
+  CHECK(attempt.spec().stages.awaited_nodes == 2);
+  Settled elastic({"torchrun", "--nnodes=1:2", "--nproc-per-node=2", "train.py"});
+  elastic.plan.party.emplace();
+  CHECK(elastic.spec().stages.awaited_nodes < 2);
 }
 
 TEST_CASE("the deadlines are the profile's where the user has named none", "[attempt_spec]") {

@@ -44,6 +44,66 @@ TEST_CASE("the host is checked before the first attempt", "[run]") {
   CHECK(run.said().find("risk: ") != std::string::npos);
 }
 
+TEST_CASE("where this host's own name leads nowhere, torchrun's ranks are told the loopback",
+          "[run]") {
+  RunTold run;
+  run.plan.options.preflight = true;
+  run.on(RunBegins{});
+  run.on(HostChecked{{.lines = {},
+                      .findings = {{"own-name-unknown", Severity::risk,
+                                    "gpu-1 cannot be resolved; the ranks wait", "/etc/hosts"}},
+                      .trouble = ""}});
+  REQUIRE(run.did<StartAttempt>());
+  CHECK(run.all<StartAttempt>().front().by_loopback);
+  CHECK(run.said().find("risk: ") == std::string::npos);
+  CHECK(run.said().find("gpu-1 cannot be resolved: torchrun's ranks are told") !=
+        std::string::npos);
+}
+
+TEST_CASE("what was known of the host before a launcher failed explains its words", "[run]") {
+  RunTold run;
+  run.plan.options.preflight = true;
+  run.on(RunBegins{});
+  run.on(HostChecked{
+      {.lines = {},
+       .findings = {{"endpoint-not-own", Severity::risk, "10.77.0.5 is this host's", "is_host=1"}},
+       .trouble = ""}});
+  run.on(AttemptStarted{});
+  AttemptRecord record;
+  record.command = Exited{1};
+  record.tails = {{{std::nullopt, output::StdStream::err},
+                   "torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: The "
+                   "connection to the C10d store has failed. See inner exception for details.\n"}};
+  run.ends_with(record);
+  CHECK(run.last_summary().failure->cause == "endpoint-not-own");
+  CHECK(run.exit_code() == 1);
+}
+
+TEST_CASE("a launcher that failed before any rank is not started again under settings of the ranks",
+          "[run]") {
+  RunTold run({"basic", "loopback", "conservative", "gloo-fallback"});
+  run.begin();
+  AttemptRecord record;
+  record.command = Exited{1};
+  record.tails = {{{std::nullopt, output::StdStream::err},
+                   "torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: The "
+                   "connection to the C10d store has failed. See inner exception for details.\n"}};
+  run.ends_with(record);
+  CHECK(run.exit_code() == 1);
+  CHECK(run.started() == std::vector<std::string>{"basic"});
+  CHECK(run.last_summary().failure->cause == "launcher-cannot-meet");
+}
+
+TEST_CASE("a rank that came to communicate lets its settings be tried", "[run]") {
+  RunTold run({"basic", "conservative"});
+  run.begin();
+  AttemptRecord record = hung_in(Stage::group);
+  record.ranks.heard = true;
+  run.ends_with(record);
+  run.memory_is_back();
+  CHECK(run.started().size() == 2);
+}
+
 TEST_CASE("what blocks a run is told, all of it, and nothing is started", "[run]") {
   RunTold run;
   run.plan.options.preflight = true;
@@ -495,6 +555,23 @@ TEST_CASE("ranks that stand at the same place again end the chain", "[run]") {
   run.ends_with(record);
   CHECK(run.exit_code() == 124);
   CHECK(run.all<EndRun>().front().stopped_because.starts_with("rank 1 stands in train.py:50"));
+}
+
+TEST_CASE("a second hang in which all ranks stand where they stood says so", "[run]") {
+  RunTold run;
+  run.begin();
+  AttemptRecord record = hung_in(Stage::collective);
+  record.verdict->missing.clear();
+  for (const int rank : {0, 1})
+    record.ranks.answers.stacks[Rank{rank}] = {"train.py:9 main → all_reduce", "frames", {}};
+  const auto told = [&] {
+    return run.last_summary().failure->explanation.find("at the same places in the attempt before");
+  };
+  run.ends_with(record);
+  CHECK(told() == std::string::npos);
+  run.memory_is_back();
+  run.ends_with(record);
+  CHECK(told() != std::string::npos);
 }
 
 TEST_CASE("the NCCL that an attempt has shown strikes out what it does not know", "[run]") {

@@ -39,7 +39,120 @@ RankCollectives waits_in(std::string wait) {
   return rank;
 }
 
+// A rank whose recorder tells nothing, in its first call.
+RankCollectives first(FirstCall call) {
+  RankCollectives rank;
+  rank.told = true;
+  call.group = call.group.empty() ? "0" : call.group;
+  call.blocks = true;
+  rank.first = std::move(call);
+  return rank;
+}
+
+RankCollectives receives_from(int peer) {
+  return first({.operation = "recv", .group = "", .peer = Rank{peer}});
+}
+
+RankCollectives goes_on(RankCollectives rank) {
+  rank.first->blocks = false;
+  return rank;
+}
+
+RankCollectives finished(RankCollectives rank) {
+  rank.first->open = false;
+  return rank;
+}
+
 }  // namespace
+
+TEST_CASE("ranks that all receive before they send wait in a circle of messages", "[collectives]") {
+  const auto compared = compare(
+      {{Rank{0}, receives_from(2)}, {Rank{1}, receives_from(0)}, {Rank{2}, receives_from(1)}});
+  CHECK(compared.contradiction ==
+        "rank 1 waits in recv from rank 0; rank 2 waits in recv from rank 1; "
+        "rank 0 waits in recv from rank 2");
+  CHECK(compared.of_messages);
+  CHECK(compared.together.empty());
+}
+
+TEST_CASE("a circle is one only if every rank of it stands in its call", "[collectives]") {
+  const Answers all{{Rank{0}, receives_from(1)}, {Rank{1}, receives_from(0)}};
+  REQUIRE(compare(all).of_messages);
+  Answers goes{all};  // irecv goes on, and may send next
+  goes[Rank{1}] = goes_on(receives_from(0));
+  CHECK(compare(goes).contradiction.empty());
+  Answers over{all};  // its first call is over, and nobody knows its second
+  over[Rank{1}] = finished(receives_from(0));
+  CHECK(compare(over).contradiction.empty());
+  CHECK(compare(over).behind.empty());
+}
+
+TEST_CASE("a rank from which another receives, and which never sent, is behind", "[collectives]") {
+  const auto compared = compare({{Rank{0}, receives_from(1)}, {Rank{1}, RankCollectives{}}});
+  CHECK(compared.contradiction.empty());
+  CHECK(compared.behind.empty());  // it has not answered: no evidence
+  RankCollectives answered;
+  answered.told = true;
+  const auto told = compare({{Rank{0}, receives_from(1)}, {Rank{1}, answered}});
+  CHECK(told.behind == std::vector{Rank{1}});
+  CHECK(told.behind_what == "rank 1 never sent to rank 0");
+}
+
+TEST_CASE("a message and a collective that wait for each other are no circle of messages",
+          "[collectives]") {
+  const auto compared = compare(
+      {{Rank{0}, first({.operation = "barrier", .group = ""})}, {Rank{1}, receives_from(0)}});
+  CHECK(compared.contradiction ==
+        "rank 0 waits in barrier, for rank 1; rank 1 waits in recv from rank 0");
+  CHECK_FALSE(compared.of_messages);
+}
+
+TEST_CASE("a rank that makes a group while another is in a collective is named", "[collectives]") {
+  const FirstCall group{.operation = "new_group", .group = "1", .members = {Rank{0}, Rank{1}}};
+  const auto compared =
+      compare({{Rank{0}, first(group)}, {Rank{1}, first({.operation = "barrier", .group = ""})}});
+  CHECK(compared.contradiction ==
+        "rank 1 waits in barrier, for rank 0; rank 0 waits in new_group, for rank 1");
+}
+
+TEST_CASE("ranks that think of different sources disagree", "[collectives]") {
+  const auto from = [](int root) {
+    return first({.operation = "broadcast", .group = "", .peer = Rank{root}});
+  };
+  CHECK(compare({{Rank{0}, from(1)}, {Rank{1}, from(0)}, {Rank{2}, from(0)}}).contradiction ==
+        "the first collective of group 0 is broadcast from rank 0 on ranks 1 2, but broadcast from "
+        "rank 1 on rank 0");
+  const auto agreed = compare({{Rank{0}, from(1)}, {Rank{1}, from(1)}});
+  CHECK(agreed.contradiction.empty());
+  CHECK(agreed.together == std::vector{Rank{0}, Rank{1}});
+}
+
+TEST_CASE("ranks are together only in one and the same collective", "[collectives]") {
+  CHECK(compare({{Rank{0}, called({in("all_reduce")})}, {Rank{1}, called({in("all_reduce")})}})
+            .together == std::vector{Rank{0}, Rank{1}});
+  CHECK(compare({{Rank{0}, called({in("all_reduce")})}, {Rank{1}, called({})}}).together ==
+        std::vector{Rank{0}});
+  CHECK(compare(
+            {{Rank{0}, called({in("all_reduce")})}, {Rank{1}, called({in("all_reduce", 1, "1")})}})
+            .together.empty());
+}
+
+TEST_CASE("a group that ranks give different members is told", "[collectives]") {
+  const std::map<std::string, std::vector<Rank>> outer{{"1", {Rank{0}, Rank{3}}}};
+  const std::map<std::string, std::vector<Rank>> inner{{"1", {Rank{1}, Rank{2}}}};
+  CHECK(groups_that_differ(
+            {{Rank{0}, outer}, {Rank{1}, inner}, {Rank{2}, inner}, {Rank{3}, outer}}) ==
+        "group 1 is ranks 0 3 on ranks 0 3, but ranks 1 2 on ranks 1 2");
+  CHECK(groups_that_differ({{Rank{0}, outer}, {Rank{3}, outer}}).empty());
+  CHECK(groups_that_differ({{Rank{0}, outer}, {Rank{1}, {{"2", {Rank{1}}}}}}).empty());
+}
+
+TEST_CASE("operations are called as people call them", "[collectives]") {
+  CHECK(operation_for_people("allreduce_") == "all_reduce");
+  CHECK(operation_for_people("recv_any_source_") == "recv");
+  CHECK(operation_for_people("broadcast_") == "broadcast");
+  CHECK(operation_for_people("barrier") == "barrier");
+}
 
 TEST_CASE("a rank that calls another operation is named beside the others", "[collectives]") {
   const auto compared = compare({{Rank{0}, called({in("all_reduce")})},

@@ -89,6 +89,49 @@ TEST_CASE("a collective that is queued behind the device's own work is no wait",
   CHECK(left.device_works);
 }
 
+TEST_CASE("the first call is read with its group and its other end", "[hook_message]") {
+  const auto told = std::get<HookCall>(
+      read(R"({"e":"coll.enter","rank":1,"op":"recv_","group":"2","members":[1,3],"peer":3,)"
+           R"("blocks":true})")
+          .body);
+  CHECK(told.what == HookCall::What::begins);
+  CHECK(told.call == FirstCall{.operation = "recv",
+                               .group = "2",
+                               .members = {Rank{1}, Rank{3}},
+                               .peer = Rank{3},
+                               .blocks = true});
+  const auto what = [](const char* packet) { return std::get<HookCall>(read(packet).body).what; };
+  CHECK(what(R"({"e":"coll.done","rank":1,"op":"recv_"})") == HookCall::What::ends);
+  CHECK(what(R"({"e":"coll.queued","rank":1,"op":"recv_"})") == HookCall::What::ends);
+  CHECK(what(R"({"e":"coll.enter","rank":1,"op":"recv_"})") == HookCall::What::again);
+  CHECK(what(R"({"e":"init.enter","rank":1})") == HookCall::What::forgotten);
+}
+
+TEST_CASE("a group of some ranks is a call, the world's is none", "[hook_message]") {
+  const auto told = std::get<HookCall>(
+      read(R"({"e":"pg.enter","rank":1,"group":"2","members":[1,3],"init":false})").body);
+  CHECK(told.call.operation == "new_group");
+  CHECK(told.call.members == std::vector{Rank{1}, Rank{3}});
+  CHECK_FALSE(std::holds_alternative<HookCall>(
+      read(R"({"e":"pg.enter","rank":1,"group":"0","members":null,"init":true})").body));
+}
+
+TEST_CASE("exceptions behind a rank's back are no exceptions of the rank", "[hook_message]") {
+  const HookMessage thread =
+      read(R"({"e":"thread.raised","rank":1,"type":"ValueError","err":"no","traceback":"tb",)"
+           R"("frames":["/usr/lib/python3.11/threading.py:9 run","/home/u/job.py:3 train"]})");
+  CHECK(thread.events.empty());
+  const auto& told = std::get<HookThreadRaised>(thread.body).exception;
+  CHECK(told.raised.type == "ValueError");
+  CHECK(told.where == "job.py:3 train");
+  const auto child =
+      std::get<HookChildDied>(read(R"({"e":"child.died","rank":1,"pid":7,"status":-9})").body);
+  CHECK(child.status == ExitStatus(Signaled{9}));
+  const auto stack = std::get<StackAnswer>(
+      read(R"({"e":"stack","rank":1,"id":3,"threads":[],"handled":{"type":"KeyError"}})").body);
+  CHECK(stack.handled->raised.type == "KeyError");
+}
+
 TEST_CASE("an exception is read with what says whether it came from communication",
           "[hook_message]") {
   const HookMessage message = read(

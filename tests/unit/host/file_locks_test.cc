@@ -1,0 +1,40 @@
+#include "safelaunch/host/file_locks.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <array>
+#include <fstream>
+
+#include "catch.h"
+#include "safelaunch/base/unique_fd.h"
+#include "temporary_folder.h"
+
+using namespace safelaunch;
+
+using namespace safelaunch::host;
+using namespace safelaunch::testing;
+
+TEST_CASE("the kernel's table tells holders from those that wait", "[file_locks]") {
+  CHECK(parse_proc_locks("1: FLOCK  ADVISORY  WRITE 3868 08:01:1234 0 EOF\n"
+                         "1: -> FLOCK  ADVISORY  WRITE 3870 08:01:1234 0 EOF\n"
+                         "2: OFDLCK ADVISORY  READ -1 00:1a:77 0 EOF\n"
+                         "torn\n") ==
+        std::vector<FileLock>{{3868, 1234, false}, {3870, 1234, true}, {-1, 77, false}});
+}
+
+TEST_CASE("a lock is held by whoever the kernel names, or has the file open", "[file_locks]") {
+  const TemporaryFolder folder;
+  const std::string path = (folder / "a lock");
+  CHECK_FALSE(lock_at(path, {}).age);
+  std::ofstream(path) << "x";
+  CHECK(lock_at(path, {}).age);
+  CHECK_FALSE(lock_at(path, {}).holder);
+
+  const UniqueFd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  CHECK(lock_at(path, {}).holder == ::getpid());
+  CHECK_FALSE(lock_at(path, {}, std::array{::getpid()}).holder);  // it only waits
+  REQUIRE(::flock(file.get(), LOCK_EX) == 0);
+  CHECK(lock_at(path, read_file_locks(), std::array{::getpid()}).holder == ::getpid());
+}
