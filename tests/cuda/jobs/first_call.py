@@ -269,6 +269,16 @@ def tensor_parallel(x, y):
 
 
 @kind
+def pipeline_schedule(x, y):
+    """Two stages over two ranks: the first call sends the shapes of what passes from stage to stage."""
+    from torch.distributed.pipelining import PipelineStage, ScheduleGPipe
+
+    stage = PipelineStage(torch.nn.LayerNorm(8).to(DEVICE), RANK, 2, DEVICE)
+    schedule = ScheduleGPipe(stage, n_microbatches=2, loss_fn=lambda output, target: (output - target).sum())
+    schedule.step(x[None].repeat(4, 1)) if RANK == 0 else schedule.step(target=x[None].repeat(4, 1))
+
+
+@kind
 def deepspeeds_own(x, y):
     import deepspeed.comm
 
