@@ -17,8 +17,10 @@ namespace {
 // A script may meet as several ranks in turn; a process that names more than these is hostile.
 constexpr std::size_t kMostRanksOfAProcess = 16;
 
-// The file in which torch waits until another process has built an extension.
-constexpr const char* kWaitsForBuild = "file_baton.py";
+// The files in which torch waits until another process has built an extension.
+constexpr const char* kWaitsForFile = "file_baton.py";
+constexpr const char* kBuilds = "torch/utils/cpp_extension.py";
+constexpr const char* kWaitsForKernel = "torch/utils/_filelock.py";
 
 // A launcher may start it again, and a script another program as the same rank.
 std::optional<Rank> rank_that_begins(const Event& event) {
@@ -64,10 +66,16 @@ bool NamedRanks::accept(ProcessId process, Rank rank) {
   return true;
 }
 
-bool waits_for_a_build(const RankAnswers& answers) {
-  return std::ranges::any_of(answers.stacks, [](const auto& one) {
-    return one.second.frames.find(kWaitsForBuild) != std::string::npos;
-  });
+BuildWait waits_for_a_build(const RankAnswers& answers) {
+  BuildWait found = BuildWait::none;
+  for (const auto& [rank, stack] : answers.stacks) {
+    const auto stands_in = [&](const char* file) {
+      return stack.frames.find(file) != std::string::npos;
+    };
+    if (stands_in(kWaitsForFile)) return BuildWait::until_the_lock_is_gone;
+    if (stands_in(kBuilds) && stands_in(kWaitsForKernel)) found = BuildWait::until_the_lock_is_free;
+  }
+  return found;
 }
 
 std::vector<WatchAction> RankMachine::on(const WatchEvent& event, TimePoint now) {

@@ -443,9 +443,20 @@ TEST_CASE("a standstill that is only worth a line names where each rank stands",
 TEST_CASE("a rank in torch's lock waits for a build", "[rank_machine]") {
   RankAnswers answers;
   answers.stacks[Rank{0}].frames = "  train.py:4 load\n";
-  CHECK_FALSE(waits_for_a_build(answers));
+  CHECK(waits_for_a_build(answers) == BuildWait::none);
   answers.stacks[Rank{1}].frames = "  torch/utils/file_baton.py:42 wait\n";
-  CHECK(waits_for_a_build(answers));
+  CHECK(waits_for_a_build(answers) == BuildWait::until_the_lock_is_gone);
+}
+
+TEST_CASE("a rank in the kernel's lock waits for a build where it builds an extension",
+          "[rank_machine]") {
+  RankAnswers answers;
+  answers.stacks[Rank{0}].frames = "  torch/utils/_filelock.py:28 __enter__\n";
+  CHECK(waits_for_a_build(answers) == BuildWait::none);
+  answers.stacks[Rank{0}].frames =
+      "  torch/utils/cpp_extension.py:2362 _jit_compile\n"
+      "  torch/utils/_filelock.py:28 __enter__\n";
+  CHECK(waits_for_a_build(answers) == BuildWait::until_the_lock_is_free);
 }
 
 TEST_CASE("an answer of a hook is passed on with its rank", "[rank_machine]") {
