@@ -1,12 +1,31 @@
 """torch's own machinery beside safelaunch: its watchdog, its ways to handle errors, its flight recorder, and NCCL's errors."""
 
+import os
 import subprocess
+import unittest
 
 from over_doubles import JOBS, SAFELAUNCH, CudaTest, main, note, spawned, wait_until
 
 JOB = str(JOBS / "with_a_timeout.py")
 # torch waits for a minute for its dump before it ends a process whose collective timed out.
 SOON = {"TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC": "1000"}
+GIVES_UP_ROOT = """
+import os, torch, torch.distributed as dist
+
+def give_up():
+    os.setgroups([])
+    os.setresgid(65534, 65534, 65534)
+    os.setresuid(65534, 65534, 65534)
+
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+if os.environ["BEFORE"] == "True": give_up()
+dist.init_process_group("nccl")
+if os.environ["BEFORE"] == "False": give_up()
+dist.all_reduce(torch.ones(4).cuda())
+torch.cuda.synchronize()
+print("passed", flush=True)
+dist.destroy_process_group()
+"""
 OURS_LATER = ["--probe", "never"]  # the usual deadlines: torch's own of six seconds comes first
 
 
@@ -75,6 +94,18 @@ class WhatADeviceSays(CudaTest):
             return lambda: self.assertIn(self.cause(run).get("id"), expected[fault], str(run))
 
         self.each(expected, work)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
+class AsAnotherUser(CudaTest):
+    def test_ranks_that_give_up_root_leave_NCCLs_log_out_of_the_jobs_output(self):
+        """They cannot open a file in the run's folder, and NCCL then writes to stdout."""
+        self.folder.chmod(0o755)
+        for before in (True, False):
+            with self.subTest("before init" if before else "after init"):
+                run = self.run_job(*spawned(self.script(GIVES_UP_ROOT)), BEFORE=str(before))
+                self.assertEqual((run.status, run.out), (0, "passed\npassed\n"), str(run))
+                self.assertEqual(run.err, "", str(run))
 
 
 class InTraining(CudaTest):

@@ -8,7 +8,7 @@ A torch whose Library.impl knows no keyset has Python wrappers instead, which do
 import inspect
 import sys
 
-from . import captures, channel, native
+from . import captures, channel, native, nccl_log
 from .completion import Collective, device_among, group_in
 from .like_importlib_bootstrap import around
 from .patching import quietly, replace, wrapper
@@ -108,6 +108,7 @@ def _follow_if_first(name, arguments):
     """What to call when the operation has returned or failed; nothing where it is not the first."""
     if not _is_first(arguments):
         return (None if _pending else _passes_by), None
+    quietly("NCCL's log", nccl_log.do_without_where_it_cannot_be_written)
     channel.emit("coll.enter", op=name)
     collective = Collective(name, arguments)
     ended, failed = _end_of(collective)

@@ -4,7 +4,7 @@ The wrappers stay for the life of the process; they cost microseconds, and group
 """
 import sys
 
-from . import answers, channel, collective, completion, counters, ending, gloo, native, timeouts, verify
+from . import answers, channel, collective, completion, counters, ending, gloo, native, nccl_log, timeouts, verify
 from .patching import Call, quietly, replace, send_failure, wrapper
 
 _MOST_MEMBERS = 4096  # of a group, told in one packet
@@ -67,6 +67,7 @@ def _init_process_group(torch, c10d):
         call.change(gloo.rewrite)
         call.change(timeouts.rewrite)
         quietly("former world", completion.leave_world)
+        quietly("NCCL's log", nccl_log.do_without_where_it_cannot_be_written)
         quietly("init.enter", entered, asked, call.arguments)
         watch_closely()
         _in_init.add(native.get_ident())
