@@ -196,6 +196,14 @@ def device_mesh(x, y):
 
 
 @kind
+def captured_in_a_graph(x, y):
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        dist.all_reduce(x)
+    graph.replay()
+
+
+@kind
 def functional(x, y):
     import torch.distributed._functional_collectives as functional_collectives
 
