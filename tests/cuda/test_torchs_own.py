@@ -96,6 +96,29 @@ class WhatADeviceSays(CudaTest):
         self.each(expected, work)
 
 
+    def test_a_gpu_that_falls_off_the_bus_is_named_by_what_the_driver_says_afterwards(self):
+        """torch has one word for it, "unknown error", and blames the line that happened to ask next."""
+        def work(known):
+            lost = self.folder / f"lost-{known}"
+            lost.mkdir()
+            told = {"SAFELAUNCH_DOUBLE_LOST": str(lost)} if known else {}
+            run = self.run_job(*spawned(JOB), fault="device-lost:1@1", options=OURS_LATER, **told,
+                               **SOON)
+            note(fault="device-lost:1@1", kind=f"NVML knows: {known}", status=run.status, cause=self.cause(run).get("id"),
+                 seconds=run.attempts[0]["seconds"], profiles=[one["profile"] for one in run.attempts], took=round(run.seconds, 1))
+
+            def check():
+                self.assertNotEqual(run.status, 0)
+                self.assertEqual(len(run.attempts), 1, str(run))
+                self.assertEqual(self.cause(run)["id"], "gpu-ill" if known else "device-failure", str(run))
+                self.assertRegex(self.cause(run)["explanation"], r"^Rank 1 .*" + (r"GPU \d .*is lost: it has fallen off the bus" if known else ""),
+                                 str(run))
+
+            return check
+
+        self.each([True, False], work)
+
+
 @unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
 class AsAnotherUser(CudaTest):
     def test_ranks_that_give_up_root_leave_NCCLs_log_out_of_the_jobs_output(self):
