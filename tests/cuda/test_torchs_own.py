@@ -139,6 +139,26 @@ class InTraining(CudaTest):
         self.assertEqual(len(run.attempts), 1, str(run))
         self.assertIn("training", [event["e"] for event in run.events])
 
+    def test_a_hang_in_backward_is_told_with_its_place_and_its_collective(self):
+        """Of the collectives that backward calls, the tenth of the process never ends."""
+        profile = self.folder / "ended.yaml"
+        profile.write_text("name: ended\nextends: basic\non_stall: kill\ntimeouts: {stall: 5s}\n")
+
+        def work(how):
+            run = self.run_job(*spawned(str(JOBS / "backward.py")), fault="hang-in:10", HOW=how, options=[*OURS_LATER, "--profile", str(profile)])
+            note(fault="hang-in:10", kind=f"backward: {how}", status=run.status, cause=self.cause(run).get("id"),
+                 seconds=run.attempts[0]["seconds"], profiles=[one["profile"] for one in run.attempts], took=round(run.seconds, 1))
+
+            def check():
+                self.assert_status(run, 124)
+                self.assertEqual(self.cause(run)["id"], "training-stalled", str(run))
+                self.assertRegex(run.err, r"training stands still: .*in backward\.py:\d+ step → synchronize")
+                self.assertRegex(run.err, r"all_reduce, collective \d+ of group ")
+
+            return check
+
+        self.each(["ddp", "hook"], work)
+
     def test_stacks_and_status_tell_the_collective_that_hangs(self):
         process = self.start(*OURS_LATER, *spawned(JOB), env=self.environment("hang-in:3", STEPS="5", TORCH_NCCL_ASYNC_ERROR_HANDLING="0"),
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

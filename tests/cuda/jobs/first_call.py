@@ -204,6 +204,12 @@ def captured_in_a_graph(x, y):
 
 
 @kind
+def in_a_hook_of_backward(x, y):
+    x.requires_grad_().register_hook(lambda gradient: dist.all_reduce(gradient))
+    (x * 2).sum().backward()
+
+
+@kind
 def functional(x, y):
     import torch.distributed._functional_collectives as functional_collectives
 
