@@ -214,7 +214,8 @@ void RankMachine::hear(Event event, const HookSpoke& from, TimePoint now) {
   }
   if (const auto* entered = std::get_if<StageEntered>(&event)) {
     watch_exit(entered->rank, from.process);
-    if (from.message.source != Source::plugin) in_torch_.insert(from.process);
+    if (from.message.source != Source::plugin && !from.message.of_jax)
+      in_torch_.insert(from.process);
     if (is_a_ranks_child(entered->rank, from)) return;
   }
   feed(event, now);

@@ -111,8 +111,8 @@ class WhatADeviceSays(CudaTest):
                 self.assertNotEqual(run.status, 0)
                 self.assertEqual(len(run.attempts), 1, str(run))
                 self.assertEqual(self.cause(run)["id"], "gpu-ill" if known else "device-failure", str(run))
-                self.assertRegex(self.cause(run)["explanation"], r"^Rank 1 .*" + (r"GPU \d .*is lost: it has fallen off the bus" if known else ""),
-                                 str(run))
+                told = r"GPU \d .*is lost: it has fallen off the bus" if known else ""
+                self.assertRegex(self.cause(run)["explanation"], "^Rank 1 .*" + told, str(run))
 
             return check
 
@@ -145,7 +145,8 @@ class InTraining(CudaTest):
         profile.write_text("name: ended\nextends: basic\non_stall: kill\ntimeouts: {stall: 5s}\n")
 
         def work(how):
-            run = self.run_job(*spawned(str(JOBS / "backward.py")), fault="hang-in:10", HOW=how, options=[*OURS_LATER, "--profile", str(profile)])
+            run = self.run_job(*spawned(str(JOBS / "backward.py")), fault="hang-in:10", HOW=how,
+                               options=[*OURS_LATER, "--profile", str(profile)])
             note(fault="hang-in:10", kind=f"backward: {how}", status=run.status, cause=self.cause(run).get("id"),
                  seconds=run.attempts[0]["seconds"], profiles=[one["profile"] for one in run.attempts], took=round(run.seconds, 1))
 

@@ -210,6 +210,22 @@ TEST_CASE("where the hook sees the collectives the plugin's word does not count"
   CHECK(job.machine().stages().ranks().at(Rank{0}).reached(Stage::collective) == !in_torch);
 }
 
+TEST_CASE("the hook of a JAX rank sees no collectives, so there the plugin's word counts",
+          "[rank_machine]") {
+  for (const bool of_jax : {true, false}) {
+    Told job;
+    watch::HookMessage hooks =
+        message_of(0, StageEntered{Rank{0}, process_of(0), Stage::group, "", 2, Source::hook});
+    hooks.of_jax = of_jax;
+    job.on(HookSpoke{process_of(0), hooks});
+    watch::HookMessage plugins =
+        message_of(0, StageReached{Rank{0}, process_of(0), Stage::collective, Source::plugin});
+    plugins.source = Source::plugin;
+    job.on(HookSpoke{process_of(0), plugins});
+    CHECK(job.machine().stages().ranks().at(Rank{0}).reached(Stage::collective) == of_jax);
+  }
+}
+
 namespace {
 
 watch::HookMessage of_plugin(Event event) {
