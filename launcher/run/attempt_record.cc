@@ -7,6 +7,7 @@
 #include "safelaunch/base/first_failed.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/job/launcher_report.h"
 
 // An attempt is judged by what was gathered while it ran. make_evidence() puts its record into the
