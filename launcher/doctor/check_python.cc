@@ -23,7 +23,15 @@ std::string remedy_for_lock(const Subject& subject) {
              : fix;
 }
 
+/// From torch 2.14 on the kernel holds the lock of a build: the file that is left keeps nobody
+/// waiting.
+bool waits_for_files(const HostFacts& facts) {
+  const auto torch = nccl::parse_nccl_version(facts.libraries->torch_version);
+  return !torch || *torch < nccl::Version{2, 14, 0};
+}
+
 void check_locks(const HostFacts& facts, Advices& advices) {
+  if (facts.libraries && !waits_for_files(facts)) return;
   for (const clean::StaleFile& lock : facts.locks) {
     Advice advice;
     advice.finding.cause = cause::kExtensionLock;

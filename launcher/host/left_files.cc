@@ -14,9 +14,13 @@
 #include <array>
 #include <cerrno>
 #include <ctime>
+#include <fstream>
 #include <map>
 
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/base/trusted_path.h"
+#include "safelaunch/base/unique_fd.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/host/activity.h"
 #include "safelaunch/host/identity.h"
@@ -408,6 +412,20 @@ Holder holder_of(const LeftFile& file) {
     return Holder::nobody;
   }
   return errno == EAGAIN ? Holder::somebody : Holder::untold;
+}
+
+// "1: FLOCK  ADVISORY  WRITE 4711 fe:00:2204541 0 EOF"; who waits for it has "->" before the kind.
+std::optional<int> locked_by(const LeftFile& file) {
+  const std::string place =
+      fmt::format(" {:02x}:{:02x}:{} ", major(file.device), minor(file.device), file.inode);
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);) {
+    const std::size_t at = line.find(place);
+    if (at == std::string::npos || line.find(": FLOCK ") == std::string::npos) continue;
+    const std::size_t word = line.rfind(' ', at - 1) + 1;
+    return to_number<int>(std::string_view(line).substr(word, at - word));
+  }
+  return std::nullopt;
 }
 
 FileUse use_of(const std::vector<LeftFile>& files) {

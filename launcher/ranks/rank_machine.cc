@@ -23,8 +23,10 @@ constexpr std::size_t kMostRanksOfAProcess = 16;
 // most.
 constexpr std::size_t kMostGroupsOfARank = 64;
 
-// The file in which torch waits until another process has built an extension.
-constexpr const char* kWaitsForBuild = "file_baton.py";
+// The files in which torch waits until another process has built an extension.
+constexpr const char* kWaitsForFile = "file_baton.py";
+constexpr const char* kBuilds = "torch/utils/cpp_extension.py";
+constexpr const char* kWaitsForKernel = "torch/utils/_filelock.py";
 
 // A launcher may start it again, and a script another program as the same rank.
 std::optional<Rank> rank_that_begins(const Event& event) {
@@ -89,10 +91,16 @@ bool NamedRanks::accept(ProcessId process, Rank rank) {
   return true;
 }
 
-bool waits_for_a_build(const RankAnswers& answers) {
-  return std::ranges::any_of(answers.stacks, [](const auto& one) {
-    return one.second.frames.find(kWaitsForBuild) != std::string::npos;
-  });
+BuildWait waits_for_a_build(const RankAnswers& answers) {
+  BuildWait found = BuildWait::none;
+  for (const auto& [rank, stack] : answers.stacks) {
+    const auto stands_in = [&](const char* file) {
+      return stack.frames.find(file) != std::string::npos;
+    };
+    if (stands_in(kWaitsForFile)) return BuildWait::until_the_lock_is_gone;
+    if (stands_in(kBuilds) && stands_in(kWaitsForKernel)) found = BuildWait::until_the_lock_is_free;
+  }
+  return found;
 }
 
 std::vector<WatchAction> RankMachine::on(const WatchEvent& event, TimePoint now) {
@@ -232,7 +240,8 @@ void RankMachine::hear(Event event, const HookSpoke& from, TimePoint now) {
   }
   if (const auto* entered = std::get_if<StageEntered>(&event)) {
     watch_exit(entered->rank, from.process);
-    if (from.message.source != Source::plugin) in_torch_.insert(from.process);
+    if (from.message.source != Source::plugin && !from.message.of_jax)
+      in_torch_.insert(from.process);
     if (is_a_ranks_child(entered->rank, from)) return;
   }
   feed(event, now);

@@ -391,10 +391,11 @@ void RankWatch::perform(const FindUser& find) {
 void RankWatch::perform(const AskPlaces&) {
   places_.begin(channel_.get(), who_can_answer(ranks_now(), Clock::now()), kWhereTheyStand, {},
                 kPlacesWithin, {}, [this](const RankAnswers& answers) {
+                  const BuildWait wait = waits_for_a_build(answers);
                   const WaitedLocks locks =
-                      waits_for_a_build(answers)
-                          ? find_waited_locks(config_.environment, config_.clean)
-                          : WaitedLocks{};
+                      wait == BuildWait::none
+                          ? WaitedLocks{}
+                          : find_waited_locks(config_.environment, config_.clean, wait);
                   const std::string others = describe(find_lock_waits(answers, ranks_now()));
                   const bool both = !locks.words.empty() && !others.empty();
                   take(PlacesTold{answers, locks.words + (both ? "; " : "") + others, locks.left});

@@ -36,14 +36,18 @@ void add_count(std::int64_t count, std::int64_t& sum) {
   sum = count > kMost - sum ? kMost : sum + count;
 }
 
+// Empty where nobody holds it.
+std::string holder_in_words(const host::LeftFile& lock) {
+  if (const auto pid = host::locked_by(lock))
+    return fmt::format(", held by pid {} ({})", *pid, host::short_command_of(*pid, "?"));
+  return host::holder_of(lock) == host::Holder::somebody ? ", somebody has it open" : "";
+}
+
 std::string in_words(const host::LeftFile& lock, const std::vector<clean::StaleFile>& stale,
                      settings::CleanPolicy policy) {
   const auto known = std::ranges::find(stale, lock, &clean::StaleFile::file);
-  if (known == stale.end()) {
-    const bool held = host::holder_of(lock) == host::Holder::somebody;
-    return fmt::format("{} ({} old{})", lock.path, rough_age(lock.age),
-                       held ? ", somebody has it open" : "");
-  }
+  if (known == stale.end())
+    return fmt::format("{} ({} old{})", lock.path, rough_age(lock.age), holder_in_words(lock));
   if (clean::acts_on(policy, known->claim)) return fmt::format("{} ({})", lock.path, known->why);
   const bool ours = known->claim == clean::Claim::ours;
   return fmt::format(
@@ -175,12 +179,15 @@ bool has_built_extension(const std::string& lock) {
   return false;
 }
 
-WaitedLocks find_waited_locks(const Environment& environment, settings::CleanPolicy policy) {
+WaitedLocks find_waited_locks(const Environment& environment, settings::CleanPolicy policy,
+                              BuildWait wait) {
   const std::string folder = host::extensions_folder(environment);
   const std::vector<host::Mount> mounts = host::read_mounts();
   const host::Mount* mount = host::mount_of(mounts, folder);
   if (folder.empty() || mount == nullptr || host::is_network(*mount)) return {};
-  const std::vector<host::LeftFile> locks = host::extension_locks(folder);
+  std::vector<host::LeftFile> locks = host::extension_locks(folder);
+  if (wait == BuildWait::until_the_lock_is_free)
+    std::erase_if(locks, [](const auto& lock) { return holder_in_words(lock).empty(); });
   if (locks.empty()) return {};
   const clean::StaleFiles stale =
       clean::survey_files({{}, locks, {}}, host::read_identity(), mounts);

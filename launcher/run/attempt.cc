@@ -4,6 +4,7 @@
 #include <boost/asio/post.hpp>
 #include <csignal>
 
+#include "gpu_doubt.h"
 #include "run_ledger.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
@@ -353,8 +354,22 @@ void Attempt::perform(const FinishOutput&) {
   output_.finish();
 }
 
-// Posted, because the listener destroys this object, which is in the middle of a call.
 void Attempt::perform(const AttemptOver&) {
+  // Where the output was hidden the tails were kept then, since the later words come of our stop.
+  if (seen_.tails.empty()) keep_tails();
+  static_cast<AttemptOutcome&>(seen_) = machine_.outcome();
+  seen_.ranks = watch_.seen();
+  if (!blames_cuda(seen_)) return end();
+  const Environment& environment = spec_.workers.front().environment;
+  gpus_.emplace(services_.io, services_.reaper, gpu::Query{environment},
+                [this, environment](const gpu::Facts& facts) {
+                  seen_.ill_gpus = ill_gpus(facts, environment);
+                  end();
+                });
+}
+
+// Posted, because the listener destroys this object, which is in the middle of a call.
+void Attempt::end() {
   boost::asio::post(services_.io, [this] { listener_.attempt_ended(finished_record()); });
 }
 
@@ -376,8 +391,6 @@ void Attempt::link_rank_files() const {
 
 AttemptRecord Attempt::finished_record() {
   link_rank_files();
-  // Where the output was hidden the tails were kept then, since the later words come of our stop.
-  if (seen_.tails.empty()) keep_tails();
   AttemptRecord record = std::move(seen_);
   static_cast<AttemptOutcome&>(record) = machine_.outcome();
   record.training = record.training || watch_.training();

@@ -5,6 +5,7 @@
 
 #include "attempt_machine.h"
 #include "leftovers.h"
+#include "safelaunch/gpu/reader.h"
 #include "safelaunch/launch/tree_stopper.h"
 #include "safelaunch/nccl/ras.h"
 #include "safelaunch/output/job_output.h"
@@ -155,6 +156,7 @@ class Attempt final : Workers::Listener, ranks::RankWatch::Listener, output::Job
   void hear_ras(const std::string& answer);
   void keep_tails();
   void on_tree_gone(const std::vector<launch::Survivor>& survivors);
+  void end();
   [[nodiscard]] AttemptRecord finished_record();
 
   ranks::Services services_;
@@ -164,6 +166,7 @@ class Attempt final : Workers::Listener, ranks::RankWatch::Listener, output::Job
   AttemptMachine machine_;
   boost::asio::steady_timer timer_;
   std::optional<nccl::RasQuestion> ras_;
+  std::optional<gpu::Reading> gpus_;
   launch::SignalOrigin asked_by_ = launch::SignalOrigin::user;
   bool leader_asks_ = false;  ///< the leader has asked, so the ranks' answers go to it
   /// The attempt's segments, to be removed once it has been stopped.

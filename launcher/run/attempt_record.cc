@@ -7,6 +7,7 @@
 #include "safelaunch/base/first_failed.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/job/launcher_report.h"
 
 // An attempt is judged by what was gathered while it ran. make_evidence() puts its record into the
@@ -188,6 +189,12 @@ void take_cut_off_build(const AttemptRecord& record, diagnose::Evidence& evidenc
          fmt::format("The lock of a build that was cut off was removed: {}", lock)});
 }
 
+void take_ill_gpus(const AttemptRecord& record, diagnose::Evidence& evidence) {
+  if (record.ill_gpus.empty()) return;
+  evidence.confirmations.push_back(
+      {cause::kGpuIll, "Asked after the error: " + join(record.ill_gpus, "; ")});
+}
+
 // A Python launcher of which no rank was seen has failed before it started any, unless they run
 // where nobody here can look.
 diagnose::Training training_of(const AttemptRecord& record, const AttemptContext& context) {
@@ -351,6 +358,7 @@ diagnose::Evidence make_evidence(const AttemptRecord& record, const AttemptConte
   take_init_file(record.ranks, evidence);
   take_absent(record, context, evidence);
   take_cut_off_build(record, evidence);
+  take_ill_gpus(record, evidence);
   take_nccl(record.ranks.nccl, evidence);
   if (!record.ras.empty()) evidence.remarks.push_back("NCCL's RAS: " + record.ras);
   take_launcher_words(context.launcher, record, evidence);

@@ -30,8 +30,9 @@ struct AttemptOutcome {
 struct AttemptRecord : AttemptOutcome {
   Duration took{};
   ranks::RanksSeen ranks;
-  std::string ras;     ///< the trouble that NCCL's RAS reported; empty: none, or not asked
-  std::string stages;  ///< "group 4/4 · collective 3/4"
+  std::string ras;  ///< the trouble that NCCL's RAS reported; empty: none, or not asked
+  std::vector<std::string> ill_gpus;  ///< those of an attempt that ended with an error of CUDA's
+  std::string stages;                 ///< "group 4/4 · collective 3/4"
   /// Processes that did not end though killed, or that are another user's.
   std::vector<launch::Survivor> survivors;
   std::vector<launch::Swept> swept;  ///< processes that its launcher had left running

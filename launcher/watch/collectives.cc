@@ -318,6 +318,16 @@ std::string waits_in_words(const Answers& ranks) {
   return join(words, "; ");
 }
 
+// Empty where they wait in several, or nobody waits.
+std::string together_in_words(const Answers& ranks) {
+  std::map<std::string, std::vector<Rank>> parts;
+  for (const auto& [rank, answer] : ranks)
+    if (const CollectiveSeen* one = stands_in(answer)) parts[name_of(*one)].push_back(rank);
+  if (parts.size() != 1) return {};
+  const auto& [collective, waiting] = *parts.begin();
+  return fmt::format("{} {} in {}", rank_list(waiting), verb(waiting), collective);
+}
+
 const char* name(CollectiveSeen::State state) {
   constexpr std::array<const char*, 3> kNames{"enqueued", "started", "finished"};
   return kNames.at(static_cast<std::size_t>(state));
@@ -387,6 +397,7 @@ CollectivesCompared compare(const std::map<Rank, RankCollectives>& ranks) {
   const auto behind = waits.behind();
   for (const auto& [rank, waiting] : behind) result.behind.push_back(rank);
   result.behind_what = behind_in_words(behind, waits);
+  if (behind.empty()) result.together = together_in_words(ranks);
   return result;
 }
 

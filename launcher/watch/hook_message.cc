@@ -214,12 +214,13 @@ class Translation {
     entered(Stage::group, text(packet_, "backend"));
   }
 
-  // The collectives of JAX are inside compiled programs, where nobody sees them. The one visible
-  // sign that its ranks meet is their exchange of devices; a rank that is through it counts as
-  // training.
+  // The collectives of JAX are inside compiled programs, where no hook sees them. Where no plugin
+  // of NCCL's will tell of the first, the one visible sign that its ranks meet is their exchange of
+  // devices; a rank that is through it counts as training.
   void jax_devices() {
     if (message_.name == "pg.enter") entered(Stage::communicator, text(packet_, "group"));
-    if (message_.name == "pg.exit") reached(Stage::collective);
+    if (message_.name == "pg.exit")
+      reached(is_true(packet_, "followed") ? Stage::communicator : Stage::collective);
   }
 
   // A group of some ranks. Making it ends once its members have met; a rank that is no member waits
@@ -314,6 +315,7 @@ Result<HookMessage> read_hook_message(std::string_view packet, HookSpeaker& spea
     speaker.source = Source::plugin;
   message.source = speaker.source;
   if (message.rank) Translation(message, json, speaker).run();
+  message.of_jax = speaker.uses_jax;
   return message;
 }
 

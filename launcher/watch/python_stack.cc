@@ -75,8 +75,12 @@ std::optional<std::size_t> innermost_of_user(std::span<const Frame> frames) {
   return std::nullopt;
 }
 
-// The user called this; of torch's frames the outermost is the one that people know by name.
+// The user called this; of torch's frames the outermost is the one that people know by name. What
+// waits for a lock file says more than what the user called.
 std::string_view called(std::span<const Frame> deeper) {
+  const auto waits = std::ranges::find_if(
+      deeper, [](const Frame& frame) { return contains(frame.function, "(lock="); });
+  if (waits != deeper.end()) return waits->function;
   for (const Frame& frame : deeper)
     if (!is_hook(frame) && !is_wrapper(frame)) return frame.function;
   return {};

@@ -14,7 +14,7 @@ KINDS = os.environ["KIND"].split(",") if "KIND" in os.environ else ALL
 PLACE = r"first_call\.py:\d+ "
 # Its first collective is gloo's, and has ended when NCCL's begins: from then on the job trains.
 AFTER_ANOTHER = {"monitored_barrier"}
-UNDER_TORCHRUN = {"all_reduce", "batch_of_sends", "ddp", "fsdp2", "objects_broadcast", "thousand_steps_ahead"}
+UNDER_TORCHRUN = {"all_reduce", "batch_of_sends", "ddp", "fsdp2", "objects_broadcast", "pipeline_schedule", "thousand_steps_ahead"}
 
 
 class FirstCall(CudaTest):

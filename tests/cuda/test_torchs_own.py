@@ -1,12 +1,31 @@
 """torch's own machinery beside safelaunch: its watchdog, its ways to handle errors, its flight recorder, and NCCL's errors."""
 
+import os
 import subprocess
+import unittest
 
 from over_doubles import JOBS, SAFELAUNCH, CudaTest, main, note, spawned, wait_until
 
 JOB = str(JOBS / "with_a_timeout.py")
 # torch waits for a minute for its dump before it ends a process whose collective timed out.
 SOON = {"TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC": "1000"}
+GIVES_UP_ROOT = """
+import os, torch, torch.distributed as dist
+
+def give_up():
+    os.setgroups([])
+    os.setresgid(65534, 65534, 65534)
+    os.setresuid(65534, 65534, 65534)
+
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+if os.environ["BEFORE"] == "True": give_up()
+dist.init_process_group("nccl")
+if os.environ["BEFORE"] == "False": give_up()
+dist.all_reduce(torch.ones(4).cuda())
+torch.cuda.synchronize()
+print("passed", flush=True)
+dist.destroy_process_group()
+"""
 OURS_LATER = ["--probe", "never"]  # the usual deadlines: torch's own of six seconds comes first
 
 
@@ -77,6 +96,41 @@ class WhatADeviceSays(CudaTest):
         self.each(expected, work)
 
 
+    def test_a_gpu_that_falls_off_the_bus_is_named_by_what_the_driver_says_afterwards(self):
+        """torch has one word for it, "unknown error", and blames the line that happened to ask next."""
+        def work(known):
+            lost = self.folder / f"lost-{known}"
+            lost.mkdir()
+            told = {"SAFELAUNCH_DOUBLE_LOST": str(lost)} if known else {}
+            run = self.run_job(*spawned(JOB), fault="device-lost:1@1", options=OURS_LATER, **told,
+                               **SOON)
+            note(fault="device-lost:1@1", kind=f"NVML knows: {known}", status=run.status, cause=self.cause(run).get("id"),
+                 seconds=run.attempts[0]["seconds"], profiles=[one["profile"] for one in run.attempts], took=round(run.seconds, 1))
+
+            def check():
+                self.assertNotEqual(run.status, 0)
+                self.assertEqual(len(run.attempts), 1, str(run))
+                self.assertEqual(self.cause(run)["id"], "gpu-ill" if known else "device-failure", str(run))
+                told = r"GPU \d .*is lost: it has fallen off the bus" if known else ""
+                self.assertRegex(self.cause(run)["explanation"], "^Rank 1 .*" + told, str(run))
+
+            return check
+
+        self.each([True, False], work)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
+class AsAnotherUser(CudaTest):
+    def test_ranks_that_give_up_root_leave_NCCLs_log_out_of_the_jobs_output(self):
+        """They cannot open a file in the run's folder, and NCCL then writes to stdout."""
+        self.folder.chmod(0o755)
+        for before in (True, False):
+            with self.subTest("before init" if before else "after init"):
+                run = self.run_job(*spawned(self.script(GIVES_UP_ROOT)), BEFORE=str(before))
+                self.assertEqual((run.status, run.out), (0, "passed\npassed\n"), str(run))
+                self.assertEqual(run.err, "", str(run))
+
+
 class InTraining(CudaTest):
     def test_a_hang_in_the_tenth_collective_is_told_and_nothing_is_started_again(self):
         run = self.run_job(*spawned(JOB), fault="hang-in:10", STEPS="20", options=[*OURS_LATER, "--stall-timeout", "5s"],
@@ -84,6 +138,27 @@ class InTraining(CudaTest):
         self.assertNotEqual(run.status, 0)
         self.assertEqual(len(run.attempts), 1, str(run))
         self.assertIn("training", [event["e"] for event in run.events])
+
+    def test_a_hang_in_backward_is_told_with_its_place_and_its_collective(self):
+        """Of the collectives that backward calls, the tenth of the process never ends."""
+        profile = self.folder / "ended.yaml"
+        profile.write_text("name: ended\nextends: basic\non_stall: kill\ntimeouts: {stall: 5s}\n")
+
+        def work(how):
+            run = self.run_job(*spawned(str(JOBS / "backward.py")), fault="hang-in:10", HOW=how,
+                               options=[*OURS_LATER, "--profile", str(profile)])
+            note(fault="hang-in:10", kind=f"backward: {how}", status=run.status, cause=self.cause(run).get("id"),
+                 seconds=run.attempts[0]["seconds"], profiles=[one["profile"] for one in run.attempts], took=round(run.seconds, 1))
+
+            def check():
+                self.assert_status(run, 124)
+                self.assertEqual(self.cause(run)["id"], "training-stalled", str(run))
+                self.assertRegex(run.err, r"training stands still: .*in backward\.py:\d+ step → synchronize")
+                self.assertRegex(run.err, r"all_reduce, collective \d+ of group ")
+
+            return check
+
+        self.each(["ddp", "hook"], work)
 
     def test_stacks_and_status_tell_the_collective_that_hangs(self):
         process = self.start(*OURS_LATER, *spawned(JOB), env=self.environment("hang-in:3", STEPS="5", TORCH_NCCL_ASYNC_ERROR_HANDLING="0"),

@@ -109,28 +109,62 @@ class CapturesOfATorch(harness.HookTest):
             self.assert_no_fault(collector.drained())
             self.assertIsNotNone(collector.ranks()[0].first("coll.done"))
 
-    def test_a_first_collective_inside_a_capture_is_not_asked_for(self):
+    def test_a_first_collective_inside_a_capture_is_not_asked_for_before_the_replay(self):
         path = harness.script("""
             import torch, torch.distributed as dist
             class Graph:
                 def capture_begin(self): pass
                 def capture_end(self): pass
+                def replay(self): pass
             torch.version.cuda, torch.cuda.CUDAGraph = "12.8", Graph
             dist.init_process_group("gloo")
             def is_completed(self):
                 print("asked", flush=True)
                 return True
             torch._C._distributed_c10d.Work.is_completed = is_completed
-            graph = torch.cuda.CUDAGraph()
+            graph, other, bare = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph(), Graph.replay
+            graph.capture_begin()
+            dist.all_reduce(torch.ones(1))
+            dist.all_reduce(torch.ones(1))
+            graph.capture_end()
+            other.replay()
+            print("replays", flush=True)
+            graph.replay()
+            graph.replay()
+            assert Graph.replay is bare
+            dist.barrier()
+        """)
+        with Collector() as collector:
+            result, = harness.run_ranks(path, harness.environment(collector), ranks=1)
+            self.assertEqual((result.code, result.out), (0, "replays\n"), result)
+            self.assert_no_fault(collector.drained())
+            told = [name for name in collector.ranks()[0].names() if name.startswith("coll.")]
+            self.assertEqual(told, ["coll.enter", "coll.queued", "coll.enter", "coll.done"])
+
+    def test_a_collective_that_is_called_before_the_replay_is_the_first(self):
+        path = harness.script("""
+            import torch, torch.distributed as dist
+            class Graph:
+                def capture_begin(self): pass
+                def capture_end(self): pass
+                def replay(self): pass
+            torch.version.cuda, torch.cuda.CUDAGraph = "12.8", Graph
+            dist.init_process_group("gloo")
+            graph, bare = torch.cuda.CUDAGraph(), Graph.replay
             graph.capture_begin()
             dist.all_reduce(torch.ones(1))
             graph.capture_end()
+            dist.barrier()
+            assert Graph.replay is bare
+            graph.replay()
         """)
         with Collector() as collector:
             result, = harness.run_ranks(path, harness.environment(collector), ranks=1)
             self.assertEqual((result.code, result.out), (0, ""), result)
             self.assert_no_fault(collector.drained())
-            self.assertIsNotNone(collector.ranks()[0].first("coll.done"))
+            told = [(event["e"], event["op"]) for event in collector.ranks()[0].events if event["e"].startswith("coll.")]
+            self.assertEqual(told, [("coll.enter", "allreduce_"), ("coll.queued", "allreduce_"), ("coll.enter", "barrier"),
+                                    ("coll.done", "barrier")])
 
 
 if __name__ == "__main__":

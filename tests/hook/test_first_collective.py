@@ -272,6 +272,30 @@ class FirstCollective(harness.HookTest):
                 self.assertEqual([event["op"] for event in worker.all("coll.done")], ["allreduce_"])
             self.assert_no_fault(collector)
 
+    def test_after_one_whose_wait_raises_the_next_is_the_first(self):
+        for how in ("", ", async_op=True).wait("):
+            with self.subTest(how), Collector() as collector:
+                self.assert_ended_well(*harness.run_ranks(harness.script(INIT + """
+    import datetime
+    group, store = dist.new_group(timeout=datetime.timedelta(seconds=1)), dist.distributed_c10d._get_default_store()
+    bare = vars(torch._C._distributed_c10d.Work)["wait"]
+    if rank == 0:
+        try: dist.all_reduce(torch.ones(1), group=group%s)
+        except RuntimeError as error: assert "imed out" in str(error), error
+        else: assert False
+        store.set("failed", "")
+    store.wait(["failed"])
+    dist.broadcast(torch.ones(1), 0)
+    dist.barrier()
+    assert vars(torch._C._distributed_c10d.Work)["wait"] is bare
+    os._exit(0)  # a group whose call has timed out is not taken down in order
+""" % how), harness.environment(collector)))
+                ranks = collector.drained().ranks()
+                self.assert_no_fault(collector)
+                self.assertEqual([event["op"] for event in ranks[0].all("coll.enter")], ["allreduce_", "broadcast_"])
+                self.assertEqual([event["op"] for event in ranks[0].all("coll.failed")], ["allreduce_"])
+                self.assertEqual([event["op"] for event in ranks[0].all("coll.done")], ["broadcast_"])
+
     def test_one_that_never_ends_does_not_delay_the_exit(self):
         path = harness.script("""
             import types

@@ -97,6 +97,10 @@ enum class Holder {
 /// be gone.
 [[nodiscard]] Holder holder_of(const LeftFile& file);
 
+/// The process to which the kernel has given the lock of a file (flock). nullopt where there is
+/// none, or where another container's has it.
+[[nodiscard]] std::optional<int> locked_by(const LeftFile& file);
+
 /// The signs that files are not left over.
 struct FileUse {
   /// The paths of files that are open or mapped, or beside which a process works.

@@ -406,7 +406,7 @@ class RankMachine {
   std::vector<WatchAction> actions_;  // the actions of the present call
 };
 
-/// Whether a rank stands where torch waits until another process has built an extension.
-[[nodiscard]] bool waits_for_a_build(const RankAnswers& answers);
+/// How ranks wait, in torch, until another process has built an extension.
+[[nodiscard]] BuildWait waits_for_a_build(const RankAnswers& answers);
 
 }  // namespace safelaunch::ranks

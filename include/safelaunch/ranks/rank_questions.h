@@ -29,6 +29,10 @@ struct RankAnswers {
   std::map<Rank, Activity> silent{};  ///< the other live ranks, and what they seem to do
 };
 
+/// How ranks wait until another process has built an extension of torch's: up to torch 2.13 until
+/// the lock's file is gone, whoever left it; later until the kernel gives them the lock.
+enum class BuildWait { none, until_the_lock_is_gone, until_the_lock_is_free };
+
 /// A rank's process that is worth asking.
 struct AskedRank {
   Rank rank;

@@ -7,6 +7,7 @@
 #include "safelaunch/clean/stale.h"
 #include "safelaunch/clean/stale_file.h"
 #include "safelaunch/host/activity.h"
+#include "safelaunch/ranks/rank_questions.h"
 #include "safelaunch/watch/activity_sampler.h"
 #include "safelaunch/watch/hook_message.h"
 #include "safelaunch/watch/rank_state.h"
@@ -102,9 +103,9 @@ struct WaitedLocks {
 [[nodiscard]] bool has_built_extension(const std::string& lock);
 
 /// Looks for the locks that a job with this environment may wait for. Finds none where only a file
-/// server knows of them.
+/// server knows of them. Who waits until a lock is free waits for none that nobody holds.
 [[nodiscard]] WaitedLocks find_waited_locks(const Environment& environment,
-                                            settings::CleanPolicy policy);
+                                            settings::CleanPolicy policy, BuildWait wait);
 
 /// The locks that were removed under the ranks which waited for them.
 struct RemovedLocks {

@@ -115,6 +115,7 @@ struct HookMessage {
   std::optional<Rank> rank;  ///< none: the process is no rank, or does not know it yet
   std::optional<int> world_size;
   std::optional<int> local_rank;
+  bool of_jax = false;        ///< from a hook that does not see the rank's collectives
   int dropped = 0;            ///< events lost before this one
   std::vector<Event> events;  ///< the events for Stages; none where the rank is unknown
   std::variant<std::monostate, HookHello, StackAnswer, CountersAnswer, CollectivesAnswer,

@@ -18,7 +18,8 @@ _THREADS = 30
 # Functions that wait for a lock file: the end of their file, their name, and the variables that may hold its
 # path: a local one, or one of `self`.
 _WAITS_FOR_LOCK = (("torch/utils/file_baton.py", "wait", ("self.lock_file_path",)),
-                   ("filelock/_api.py", "acquire", ("canonical", "lock_filename")))
+                   ("filelock/_api.py", "acquire", ("canonical", "lock_filename")),
+                   ("filelock/_core/_lock.py", "acquire", ("canonical_path",)))
 _main_thread = native.get_ident()  # the main thread imports this module, in sitecustomize or torch's import
 _listening = set()  # the pid of this process, once it has the thread
 # Without the C library's own signals, which old Pythons refuse. (valid_signals() came with Python 3.8.)

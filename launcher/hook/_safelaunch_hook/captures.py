@@ -1,14 +1,16 @@
 """Asks nothing about a GPU while the program captures a CUDA graph.
 
 Such a question (cudaEventQuery) makes a capture in the mode "global", which is torch's default, fail, from
-whichever thread it comes.
+whichever thread it comes. What is captured runs later: when the graph is replayed.
 """
+import weakref
+
 from . import native
 from .patching import quietly, wrapper
 
 _LONGEST_WAIT = 5  # seconds for which a question that is stuck inside torch delays a capture
 _asking = native.allocate_lock()
-_under_way = []  # an entry for each capture
+_under_way = []  # the graph of each capture
 _watched = []
 
 
@@ -29,13 +31,32 @@ def ask(question):
         return None if _under_way else question()
 
 
+class Replay:
+    """Waits for the first replay of a graph that is being captured now. around() says what prepare() is."""
+
+    def __init__(self, torch, prepare):
+        self._class, self._bare = torch.cuda.CUDAGraph, torch.cuda.CUDAGraph.replay
+        self._graph = weakref.ref(_under_way[-1])
+        self._prepare = prepare
+        self._class.replay = wrapper(self._bare, self._replayed)
+
+    def _replayed(self, args, kwargs):
+        if not args or args[0] is not self._graph():
+            return args, kwargs, None, None
+        self.is_awaited_no_more()
+        return (args, kwargs) + self._prepare()
+
+    def is_awaited_no_more(self):
+        self._class.replay = self._bare
+
+
 def _wrap(graph):
     graph.capture_begin = wrapper(graph.capture_begin, _begin)
     graph.capture_end = wrapper(graph.capture_end, _end)
 
 
 def _begin(args, kwargs):
-    _under_way.append(True)  # from now on nobody begins to ask
+    _under_way.append(args[0])  # from now on nobody begins to ask
     if _asking.acquire(True, _LONGEST_WAIT):
         _asking.release()
     return args, kwargs, None, _ended

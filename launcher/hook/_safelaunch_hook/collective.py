@@ -8,7 +8,7 @@ A torch whose Library.impl knows no keyset has Python wrappers instead, which do
 import inspect
 import sys
 
-from . import calls, captures, channel, native
+from . import calls, captures, channel, native, nccl_log
 from .completion import Collective, device_among, group_in
 from .like_importlib_bootstrap import around
 from .patching import Call, quietly, replace, wrapper
@@ -25,6 +25,7 @@ _put_back = []  # what removes all that stands before the program's calls; empty
 _kernels = []  # keeps this world's kernels: when they are removed, another thread may be inside one and wait for the GIL
 _passed = [0]  # calls that have come by since the first, because other threads were in the way of the removal
 _CALLING = ("/torch/distributed/", "/torch/_ops.py")  # whose functions call collectives
+_replays = []  # the wait for the replay of the graph in which the first collective was captured
 _batches = {}  # thread → the first collective of the batch (_start_coalescing) that it makes, or None
 
 
@@ -33,6 +34,7 @@ def watch(torch):
     captures.watch(torch)
     _pending[:] = [True]
     _passed[0] = 0
+    _await_no_replay()
     if _put_back:
         return
     if "with_keyset" in inspect.signature(torch.library.Library.impl).parameters:
@@ -43,7 +45,7 @@ def watch(torch):
 
 
 def _is_first(arguments):
-    if _meets_nobody(arguments):
+    if _meets_nobody(arguments) or (_replays and captures.are_under_way()):
         return False
     try:
         return _pending.pop()
@@ -117,8 +119,9 @@ def _follow_if_first(name, arguments, about):
     """What to call when the operation has returned or failed; nothing where it is not the first."""
     if not _is_first(arguments):
         return (None if _pending else _passes_by), None
+    quietly("NCCL's log", nccl_log.do_without_where_it_cannot_be_written)
     channel.emit("coll.enter", **_told_of(name, arguments, about))
-    collective = Collective(name, arguments)
+    collective = Collective(name, arguments, _begin_again)
     ended, failed = _end_of(collective)
 
     def returned(result):
@@ -141,6 +144,8 @@ def _told_of(name, arguments, about):
 def _end_of(collective):
     """What to call when its call, or the batch that it is in, has returned or failed."""
     def returned(result):
+        if captures.are_under_way():
+            return quietly(collective.name, _await_replay, collective)
         _stop_watching()
         quietly(collective.name, collective.returned, result)
 
@@ -151,8 +156,37 @@ def _end_of(collective):
     return returned, failed
 
 
+def _await_replay(collective):
+    """It was captured in a graph, and waits for nobody until that is replayed, or another is called before."""
+    channel.emit("coll.queued", op=collective.name)
+    _pending[:] = [True]
+
+    def replayed():
+        try:
+            _pending.pop()
+        except IndexError:  # another collective was the first
+            return None, None
+        channel.emit("coll.enter", op=collective.name)
+        collective.begins()
+        return _end_of(collective)
+
+    _replays.append(captures.Replay(sys.modules["torch"], replayed))
+
+
+def _await_no_replay():
+    while _replays:
+        _replays.pop().is_awaited_no_more()
+
+
+def _begin_again():
+    """The first collective failed when the program waited for it: its next one is the first."""
+    if not _others_call():
+        watch(sys.modules["torch"])
+
+
 def _stop_watching():
     """Removes what stands before the calls, or leaves it to a later call. watch() begins again for another world."""
+    _await_no_replay()
     while _put_back and not _others_call():
         quietly("removing", _put_back.pop())
 

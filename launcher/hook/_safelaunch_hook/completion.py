@@ -9,13 +9,15 @@ Three know the end, in this order:
   it, on the same stream, is reached when the collective is;
 * the call itself, where no device is involved (monitored_barrier).
 
+A call that was captured in a CUDA graph runs when the graph is replayed: then an event behind the replay tells.
+
 What the device has to do before it comes to the collective is no wait for others: an event before the call tells.
 """
 import os
 import sys
 import time
 
-from . import answers, captures, channel, ending, native
+from . import answers, captures, channel, ending, native, waits
 from .patching import quietly, send_failure
 
 _SHORTEST_WAIT = 0.0005  # seconds between two looks
@@ -30,15 +32,22 @@ def leave_world():
     poll = _polls.pop(os.getpid(), None)
     if poll is not None:
         poll.end()
+    waits.leave()
 
 
 class Collective:
-    """One call of an operation: its name, when it began, and its arguments' group and device."""
+    """One call of an operation: its name, when it began, and its arguments' group and device.
 
-    def __init__(self, name, arguments):
-        self.name, self.began = name, time.monotonic()
+    begin_again() is called where it fails so late that nobody looks for the next collective any more."""
+
+    def __init__(self, name, arguments, begin_again):
+        self.name, self._begin_again = name, begin_again
         self._group, self._device = _group_among(arguments), device_among(arguments)
-        self.is_begun = _always
+        self._untold = [True]  # popped by the first who tells of a failure
+        self.begins()
+
+    def begins(self):
+        self.began, self.is_begun = time.monotonic(), _always
         quietly("queue", self._look_at_the_queue)
 
     def _look_at_the_queue(self):
@@ -48,22 +57,28 @@ class Collective:
     def returned(self, result):
         """The call has returned. Call it in the thread of the call, before anything else is enqueued."""
         is_finished = self._question(result)
+        work = _work_in(result)
         if is_finished is None:
-            self._finished(_work_in(result), observed=False)
+            self._finished(work, observed=False)
         elif is_finished():
-            self._finished(_work_in(result))
+            self._finished(work)
         elif native.has_threads():
-            _Poll(is_finished, self, _work_in(result)).wait_in_a_thread()
+            waits.watch(work, self._wait_failed)
+            _Poll(is_finished, self, work).wait_in_a_thread()
         else:  # no thread can look again
             self._finished(None, observed=False)
 
     def failed(self, error):
-        send_failure("coll.failed", error, op=self.name)
+        if self._untold:
+            self._untold.pop()
+            send_failure("coll.failed", error, op=self.name)
+
+    def _wait_failed(self, error):
+        self.failed(error)
+        self._begin_again()
 
     def _question(self, result):
         """What tells whether the collective is finished; None where nothing may be asked."""
-        if captures.are_under_way():  # it is recorded in a CUDA graph, and its events may never be asked for
-            return None
         work = _work_in(result)
         if work is not None:
             return work.is_completed
@@ -80,7 +95,10 @@ class Collective:
                 work.get_future().value()
         except Exception as error:
             if "not implemented" not in str(error):  # send and recv have no future
+                if self._untold:
+                    waits.watch(work, self._wait_failed)
                 return self.failed(error)
+        waits.leave()
         trouble = _trouble_of(self._group, self._device)
         if trouble:  # what was aborted leaves the device, and looks finished
             return channel.emit("coll.failed", op=self.name, type="DistBackendError", err=trouble, comm=True)

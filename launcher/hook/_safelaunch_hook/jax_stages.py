@@ -1,8 +1,12 @@
 """The stages of JAX: jax.distributed.initialize, and the exchange of devices that follows it.
 
-JAX's collectives are inside compiled programs, so there is no coll.enter. A rank that stays away ends
+JAX's collectives are inside compiled programs, so there is no coll.enter; on NVIDIA's GPUs they are NCCL's, whose
+plugin tells of the first. A rank that stays away ends
 the others by SIGABRT, without an exception: only safelaunch can say who it was.
 """
+import os
+import sys
+
 from . import answers, channel, ending, timeouts
 from .patching import Call, quietly, send_failure, wrapper
 
@@ -65,7 +69,7 @@ def _init_backend(original):
         channel.emit("pg.enter", group=group)
 
         def returned(_):
-            channel.emit("pg.exit", group=group)
+            channel.emit("pg.exit", group=group, **({"followed": True} if _nccl_follows() else {}))
 
         def failed(error):
             send_failure("pg.failed", error, group=group)
@@ -73,3 +77,27 @@ def _init_backend(original):
         return args, kwargs, returned, failed
 
     return wrapper(original, prepare)
+
+
+def _nccl_follows():
+    """True if this JAX uses NVIDIA's GPUs, and its NCCL will load the plugin that tells of the first collective."""
+    try:
+        if os.path.basename(os.environ.get("NCCL_PROFILER_PLUGIN", "")) != "libsafelaunch-nccl.so":
+            return False
+        bridge = sys.modules["jax._src.xla_bridge"]
+        wanted = bridge.config.jax_platforms.value
+        platforms = bridge._backend_factories if not wanted else [
+            platform for word in wanted.split(",") for platform in bridge.expand_platform_alias(word.strip())]
+        return "cuda" in platforms and bridge.hardware_utils.has_visible_nvidia_gpu() and _nccl_has_profilers()
+    except Exception:  # a JAX that keeps its platforms otherwise
+        return False
+
+
+def _nccl_has_profilers():
+    """NCCL loads profiler plugins from 2.23 on; that for CUDA 13 begins with 2.27."""
+    if "jax_plugins.xla_cuda13" in sys.modules:
+        return True
+    from importlib import metadata
+
+    major, minor = metadata.version("nvidia-nccl-cu12").split(".")[:2]
+    return (int(major), int(minor)) >= (2, 23)

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from . import answers, calls, channel, collective, completion, counters, ending, gloo, native, timeouts, verify
+from . import answers, calls, channel, collective, completion, counters, ending, gloo, native, nccl_log, timeouts, verify
 from .patching import Call, quietly, replace, send_failure, wrapper
 
 _in_init = set()  # the threads that are in init_process_group
@@ -69,6 +69,7 @@ def _init_process_group(torch, c10d):
         call.change(gloo.rewrite)
         call.change(timeouts.rewrite)
         quietly("former world", completion.leave_world)
+        quietly("NCCL's log", nccl_log.do_without_where_it_cannot_be_written)
         quietly("init.enter", entered, asked, call.arguments)
         watch_closely()
         _in_init.add(native.get_ident())

@@ -196,6 +196,20 @@ def device_mesh(x, y):
 
 
 @kind
+def captured_in_a_graph(x, y):
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        dist.all_reduce(x)
+    graph.replay()
+
+
+@kind
+def in_a_hook_of_backward(x, y):
+    x.requires_grad_().register_hook(lambda gradient: dist.all_reduce(gradient))
+    (x * 2).sum().backward()
+
+
+@kind
 def functional(x, y):
     import torch.distributed._functional_collectives as functional_collectives
 
@@ -266,6 +280,16 @@ def tensor_parallel(x, y):
     model = torch.nn.Linear(8, 8, device=DEVICE)
     parallelize_module(model, init_device_mesh("cuda", (2,)), RowwiseParallel())
     model(x[None, :4])
+
+
+@kind
+def pipeline_schedule(x, y):
+    """Two stages over two ranks: the first call sends the shapes of what passes from stage to stage."""
+    from torch.distributed.pipelining import PipelineStage, ScheduleGPipe
+
+    stage = PipelineStage(torch.nn.LayerNorm(8).to(DEVICE), RANK, 2, DEVICE)
+    schedule = ScheduleGPipe(stage, n_microbatches=2, loss_fn=lambda output, target: (output - target).sum())
+    schedule.step(x[None].repeat(4, 1)) if RANK == 0 else schedule.step(target=x[None].repeat(4, 1))
 
 
 @kind

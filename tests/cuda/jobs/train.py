@@ -1,6 +1,10 @@
-"""Small trainings on GPUs, each as the framework that the environment's KIND names does it. A rank says "trained" in the end."""
+"""Small trainings on GPUs, each as the framework that the environment's KIND names does it. A rank says "trained" in the end.
+
+With FAULT=absent-before-init rank 1 never comes to the group.
+"""
 
 import os
+import time
 
 import torch
 import torch.distributed as dist
@@ -11,6 +15,10 @@ STEPS = 12
 def device():
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     return torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+
+
+def never_comes():
+    time.sleep(3600)
 
 
 def steps(model, optimizer, where):
@@ -68,6 +76,20 @@ def deepspeed():
         engine.step()
 
 
+def deepspeed_offload():
+    """Its optimizer is an extension that torch builds, or finds built, before there is any group."""
+    import deepspeed as ds
+    from deepspeed.ops.adam import DeepSpeedCPUAdam
+
+    model = torch.nn.LayerNorm(8)
+    optimizer = DeepSpeedCPUAdam(model.parameters(), lr=0.1)
+    config = {"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 1, "offload_optimizer": {"device": "cpu"}}}
+    engine, *_ = ds.initialize(model=model, optimizer=optimizer, config=config)
+    for _ in range(3):
+        engine.backward(engine(torch.ones(4, 8).to(engine.device)).sum())
+        engine.step()
+
+
 def hf_trainer():
     from transformers import BertConfig, BertForSequenceClassification, Trainer, TrainingArguments
 
@@ -103,6 +125,8 @@ def spawned_rank(rank, kind):
 
 
 def run(kind):
+    if os.environ.get("FAULT") == "absent-before-init" and os.environ["RANK"] == "1":
+        never_comes()
     globals()[kind]()
     torch.cuda.synchronize()
     backend = dist.get_backend_config().rpartition("cuda:")[2].partition(",")[0]

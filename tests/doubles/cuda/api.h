@@ -7,6 +7,7 @@
 /// The further calls of this double, as cuda.h (CUDA 13.5) declares them: safelaunch makes none of
 /// them, but torch and NCCL do.
 
+using CUmodule = struct CUmod_st*;
 using CUfunction = struct CUfunc_st*;
 using CUmemGenericAllocationHandle = unsigned long long;
 using CUgraph = struct CUgraph_st*;
@@ -20,6 +21,11 @@ struct CUuuid_st {
   char bytes[16];
 };
 using CUuuid = CUuuid_st;
+
+/// What the double does not look at.
+enum CUfunction_attribute : int {};
+enum CUfunc_cache : int {};
+enum CUjit_option : int {};
 
 /// Further attributes of a device.
 inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X = CUdevice_attribute{2};
@@ -169,6 +175,21 @@ CUresult cuCtxGetCurrent(CUcontext* context);
 CUresult cuCtxPushCurrent_v2(CUcontext context);
 CUresult cuCtxPopCurrent_v2(CUcontext* context);
 CUresult cuCtxGetDevice(CUdevice* device);
+CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags);
+CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest);
+
+CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image);
+CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned count,
+                            CUjit_option* options, void** values);
+CUresult cuModuleUnload(CUmodule module);
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name);
+CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, std::size_t* size, CUmodule module,
+                              const char* name);
+CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function);
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value);
+CUresult cuFuncSetCacheConfig(CUfunction function, CUfunc_cache cache);
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function, int threads,
+                                                     std::size_t shared);
 
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
@@ -179,6 +200,7 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data);
 
 CUresult cuMemFree_v2(CUdeviceptr address);
 CUresult cuMemAllocHost_v2(void** memory, std::size_t size);
+CUresult cuMemHostAlloc(void** memory, std::size_t size, unsigned flags);
 CUresult cuMemFreeHost(void* memory);
 CUresult cuMemHostRegister_v2(void* memory, std::size_t size, unsigned flags);
 CUresult cuMemHostUnregister(void* memory);

@@ -125,6 +125,16 @@ CUresult cuCtxGetDevice(CUdevice* device) {
   return CUDA_SUCCESS;
 }
 
+CUresult cuCtxEnablePeerAccess(CUcontext, unsigned) {
+  return ready();
+}
+
+CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  if (least != nullptr) *least = 0;
+  if (greatest != nullptr) *greatest = 0;
+  return ready();
+}
+
 CUresult cuCtxSynchronize() {
   if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
   if (const CUresult result = safe_for_captures(); result != CUDA_SUCCESS) return result;

@@ -125,6 +125,10 @@ CUresult cuMemAllocHost_v2(void** memory, std::size_t size) {
   return *memory ? cuMemHostRegister_v2(*memory, size, 0) : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+CUresult cuMemHostAlloc(void** memory, std::size_t size, unsigned) {
+  return cuMemAllocHost_v2(memory, size);
+}
+
 CUresult cuMemFreeHost(void* memory) {
   const CUresult result = cuMemHostUnregister(memory);
   if (result == CUDA_SUCCESS) std::free(memory);

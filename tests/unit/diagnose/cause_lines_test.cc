@@ -298,6 +298,9 @@ constexpr CauseLine kProofs[] = {
     {"gpu-ill", "RuntimeError: NVML: GPU is lost"},
     {"gpu-ill", "Unable to determine the device handle for GPU0000:3B:00.0: Unknown Error"},
     {"gpu-ill", "RuntimeError: CUDA error: uncorrectable ECC error encountered"},
+    {"gpu-ill",
+     "RuntimeError: CUDA error: uncorrectable NVLink error detected during the execution"},
+    {"device-failure", "torch.AcceleratorError: CUDA error: unknown error"},
     {"cuda-failure",
      "torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:1970, unhandled cuda "
      "error, NCCL version 2.18.1"},

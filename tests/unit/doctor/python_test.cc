@@ -80,6 +80,15 @@ TEST_CASE("a release of NCCL that hangs is named with its file", "[doctor][pytho
   CHECK(outline(facts) == Lines{});
 }
 
+TEST_CASE("a lock's file keeps no build of torch 2.14 waiting", "[doctor][python]") {
+  doctor::HostFacts facts = healthy_host();
+  facts.locks = {stale_file("/home/a/.cache/torch_extensions/x/lock", clean::Claim::ours)};
+  facts.libraries->torch_version = "2.14.1+cu130";
+  CHECK(outline(facts) == Lines{});
+  facts.libraries->torch_version = "2.13.0+cu130";
+  CHECK(outline(facts) == Lines{"extension-lock risk"});
+}
+
 TEST_CASE("a stale lock of ours can be removed, another's is for its owner", "[doctor][python]") {
   doctor::HostFacts facts = healthy_host();
   facts.locks = {stale_file("/home/a/.cache/torch_extensions/x/lock", clean::Claim::ours),

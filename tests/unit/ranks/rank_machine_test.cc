@@ -312,6 +312,22 @@ TEST_CASE("where the hook sees the collectives the plugin's word does not count"
   CHECK(job.machine().stages().ranks().at(Rank{0}).reached(Stage::collective) == !in_torch);
 }
 
+TEST_CASE("the hook of a JAX rank sees no collectives, so there the plugin's word counts",
+          "[rank_machine]") {
+  for (const bool of_jax : {true, false}) {
+    Told job;
+    watch::HookMessage hooks =
+        message_of(0, StageEntered{Rank{0}, process_of(0), Stage::group, "", 2, Source::hook});
+    hooks.of_jax = of_jax;
+    job.on(HookSpoke{process_of(0), hooks});
+    watch::HookMessage plugins =
+        message_of(0, StageReached{Rank{0}, process_of(0), Stage::collective, Source::plugin});
+    plugins.source = Source::plugin;
+    job.on(HookSpoke{process_of(0), plugins});
+    CHECK(job.machine().stages().ranks().at(Rank{0}).reached(Stage::collective) == of_jax);
+  }
+}
+
 namespace {
 
 watch::HookMessage of_plugin(Event event) {
@@ -545,9 +561,20 @@ TEST_CASE("a standstill that is only worth a line names where each rank stands",
 TEST_CASE("a rank in torch's lock waits for a build", "[rank_machine]") {
   RankAnswers answers;
   answers.stacks[Rank{0}].frames = "  train.py:4 load\n";
-  CHECK_FALSE(waits_for_a_build(answers));
+  CHECK(waits_for_a_build(answers) == BuildWait::none);
   answers.stacks[Rank{1}].frames = "  torch/utils/file_baton.py:42 wait\n";
-  CHECK(waits_for_a_build(answers));
+  CHECK(waits_for_a_build(answers) == BuildWait::until_the_lock_is_gone);
+}
+
+TEST_CASE("a rank in the kernel's lock waits for a build where it builds an extension",
+          "[rank_machine]") {
+  RankAnswers answers;
+  answers.stacks[Rank{0}].frames = "  torch/utils/_filelock.py:28 __enter__\n";
+  CHECK(waits_for_a_build(answers) == BuildWait::none);
+  answers.stacks[Rank{0}].frames =
+      "  torch/utils/cpp_extension.py:2362 _jit_compile\n"
+      "  torch/utils/_filelock.py:28 __enter__\n";
+  CHECK(waits_for_a_build(answers) == BuildWait::until_the_lock_is_free);
 }
 
 TEST_CASE("an answer of a hook is passed on with its rank", "[rank_machine]") {

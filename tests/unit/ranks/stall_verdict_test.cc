@@ -49,6 +49,15 @@ TEST_CASE("where the ranks answer, what they have called beats their counters", 
   CHECK_THAT(verdict.proof, ContainsSubstring("rank 0 never called all_reduce"));
 }
 
+TEST_CASE("a standstill in which all ranks wait in one collective names it", "[stall_verdict]") {
+  RankAnswers answers;
+  for (const Rank rank : {Rank{0}, Rank{1}})
+    answers.collectives[rank] = called("all_reduce", watch::CollectiveSeen::State::started);
+  const Failure verdict = verdict_of(kSilent, answers);
+  CHECK_THAT(verdict.proof,
+             ContainsSubstring("; ranks 0 1 wait in all_reduce, collective 1 of group 0"));
+}
+
 TEST_CASE("of ranks that stall alike nobody is missing, and none has waited for another",
           "[stall_verdict]") {
   watch::StallReport equal = kSilent;

@@ -1,6 +1,12 @@
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <fstream>
 
 #include "catch.h"
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/unique_fd.h"
 #include "safelaunch/ranks/stall_watch.h"
 #include "unit/host/left_folder.h"
 
@@ -16,9 +22,9 @@ struct Building {
   LeftFolder folder;
   Environment environment{{"TORCH_EXTENSIONS_DIR", folder.path()}};
 
-  [[nodiscard]] WaitedLocks locks(
-      settings::CleanPolicy policy = settings::CleanPolicy::ours) const {
-    return find_waited_locks(environment, policy);
+  [[nodiscard]] WaitedLocks locks(settings::CleanPolicy policy = settings::CleanPolicy::ours,
+                                  BuildWait wait = BuildWait::until_the_lock_is_gone) const {
+    return find_waited_locks(environment, policy, wait);
   }
 };
 
@@ -36,8 +42,10 @@ clean::StaleFile left_at(const std::string& path) {
 TEST_CASE("where no extension is being built nobody waits for one", "[waited_locks]") {
   const Building job;
   CHECK(job.locks().words.empty());
-  CHECK(find_waited_locks({{"TORCH_EXTENSIONS_DIR", "/proc/nonexistent"}}, {}).words.empty());
-  CHECK(find_waited_locks({}, {}).words.empty());
+  constexpr auto kWait = BuildWait::until_the_lock_is_gone;
+  CHECK(
+      find_waited_locks({{"TORCH_EXTENSIONS_DIR", "/proc/nonexistent"}}, {}, kWait).words.empty());
+  CHECK(find_waited_locks({}, {}, kWait).words.empty());
   job.folder.add("cpu_adam/build.ninja");
   CHECK(job.locks().words.empty());
 }
@@ -58,6 +66,20 @@ TEST_CASE("a lock that a build holds is told to be held", "[waited_locks]") {
   const std::string lock = job.folder.add("cpu_adam/lock");
   const std::ofstream builder(lock);
   CHECK(job.locks().words.find("old, somebody has it open)") != std::string::npos);
+}
+
+TEST_CASE("who waits until a lock is free waits for those that a process holds, which are told",
+          "[waited_locks]") {
+  const Building job;
+  const std::string left = job.folder.add("cpu_adam/lock");
+  const std::string held = job.folder.add("fused_adam/lock");
+  const UniqueFd builder(::open(held.c_str(), O_RDONLY | O_CLOEXEC));
+  REQUIRE(::flock(builder.get(), LOCK_EX) == 0);
+  const WaitedLocks found =
+      job.locks(settings::CleanPolicy::all_mine, BuildWait::until_the_lock_is_free);
+  CHECK(found.words.find(left) == std::string::npos);
+  CHECK(found.words.find(fmt::format("held by pid {} (", ::getpid())) != std::string::npos);
+  CHECK(found.left.empty());
 }
 
 TEST_CASE("the locks of several extensions, at both depths, are told together", "[waited_locks]") {

@@ -23,6 +23,15 @@ TEST_CASE("a rank that sleeps in C shows where the user called", "[python_stack]
         "train.py:40 never_reaches_init");
 }
 
+TEST_CASE("a rank that waits for a lock file far below its own code shows which",
+          "[python_stack]") {
+  CHECK(summarize({{"MainThread",
+                    {"/home/a/train.py:12 prepare",
+                     "/v/lib/python3.11/site-packages/deepspeed/ops/adam/cpu_adam.py:99 __init__",
+                     "/v/lib/python3.11/site-packages/torch/utils/file_baton.py:49 "
+                     "wait(lock=/d/a.lock)"}}}) == "train.py:12 prepare → wait(lock=/d/a.lock)");
+}
+
 TEST_CASE("a rank that waits for a lock file shows which", "[python_stack]") {
   CHECK(summarize({{"MainThread",
                     {"/home/u/train.py:12 prepare",
