@@ -91,7 +91,7 @@ void RankMachine::take(const LookTaken& found, TimePoint now) {
   }
   for (const Event& event : ranks_in_proc_.on(found.processes, hooked_)) {
     if (const auto* started = std::get_if<RankStarted>(&event)) {
-      watch_exit(started->rank, started->process);
+      note_process(started->rank, started->process);
       // It was given a hook and has none: perhaps it runs as another user, who cannot reach our
       // socket.
       if (rules_.hook && !another_user_told_)

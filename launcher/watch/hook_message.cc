@@ -145,6 +145,7 @@ class Translation {
   void init() {
     if (text(packet_, "backend") == "jax") speaker_.uses_jax = true;
     entered(Stage::group, text(packet_, "backend"));
+    std::get<StageEntered>(message_.events.back()).meets = text(packet_, "meets");
   }
 
   // The collectives of JAX are inside compiled programs, where nobody sees them. The one visible

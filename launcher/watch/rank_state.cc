@@ -62,6 +62,16 @@ void RankState::begin_anew() {
   worlds_left_ = before.worlds_left_;
 }
 
+void RankState::give_back() {
+  if (wrappers_.empty()) {
+    *this = RankState();
+    return;
+  }
+  const Wrapper wrapper = wrappers_.back();
+  wrappers_.pop_back();
+  start_over(wrapper.process, wrapper.evidence);
+}
+
 void RankState::leave_world() {
   had_collective_ = had_collective();
   if (reached(Stage::group)) ++worlds_left_;
@@ -116,7 +126,6 @@ void RankState::raise(const RankRaised& raised) {
 }
 
 void RankState::exit(ProcessId process, std::optional<ExitStatus> status, TimePoint now) {
-  if (twin && twin->process == process) twin.reset();
   if (process_ != process || ended()) {
     std::erase_if(wrappers_, [&](const Wrapper& wrapper) { return wrapper.process == process; });
     return;

@@ -68,6 +68,8 @@ struct StageEntered {
   std::optional<int> world_size;
   Source source = Source::hook;
   std::vector<Rank> awaits{};  ///< the ranks that it waits for; empty: all ranks of the world
+  std::string
+      meets{};  ///< where the ranks of its world meet: "host:port", "file:PATH"; empty: unknown
 };
 
 /// A rank waits no longer, and yet the stage is not completed: the rank has made one group of

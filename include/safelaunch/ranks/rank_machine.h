@@ -14,6 +14,7 @@
 #include "safelaunch/nccl/watch.h"
 #include "safelaunch/ranks/node_ranks.h"
 #include "safelaunch/ranks/rank_questions.h"
+#include "safelaunch/ranks/worlds.h"
 #include "safelaunch/report/record.h"
 #include "safelaunch/stacks/question.h"
 #include "safelaunch/watch/hook_message.h"
@@ -60,6 +61,8 @@ class NamedRanks {
 struct RankRules {
   watch::StagesConfig stages;
   bool hook = false;  ///< the ranks are given a hook
+  /// The identity of a rank that safelaunch itself was given, and the whole job inherits.
+  std::optional<watch::RankIdentity> outer{};
 };
 
 /// The job has been started.
@@ -255,7 +258,8 @@ using WatchAction = std::variant<WatchExit, AskWhetherItHears, TakeLook, SampleR
 /// another process) → judgement.
 class RankMachine {
  public:
-  explicit RankMachine(RankRules rules) : rules_(std::move(rules)), stages_(rules_.stages) {}
+  explicit RankMachine(RankRules rules)
+      : rules_(std::move(rules)), stages_(rules_.stages), worlds_(rules_.outer) {}
 
   [[nodiscard]] std::vector<WatchAction> on(const WatchEvent& event, TimePoint now);
 
@@ -273,6 +277,11 @@ class RankMachine {
     return !frozen_ && !stages_.verdict() && !stages_.training();
   }
   [[nodiscard]] const watch::Stages& stages() const { return stages_; }
+  /// Some rank has a collective behind it, in the launcher's world or in one below a rank: the job
+  /// must not be started again.
+  [[nodiscard]] bool may_have_trained() const {
+    return stages_.training() || stages_.may_have_trained() || worlds_.trained();
+  }
   /// The other nodes whose agents are heard.
   [[nodiscard]] std::set<int> nodes_heard() const;
   [[nodiscard]] const RanksSeen& seen() const { return seen_; }
@@ -313,13 +322,13 @@ class RankMachine {
 
   // The words of a hook.
   void note_finished(ProcessId process, const watch::HookMessage& message);
-  void hear(Event event, const HookSpoke& from, TimePoint now);
+  void hear(const Event& event, const HookSpoke& from, TimePoint now);
+  void hear_of_rank(Event event, const HookSpoke& from, TimePoint now);
   void note_what_it_names(const Event& event);
   void hear_body(ProcessId process, const watch::HookMessage& message);
   [[nodiscard]] bool is_on_device(ProcessId process, const Event& event);
   void follow_device(ProcessId process, std::span<const Event> events, TimePoint now);
   void leave_device(ProcessId process, TimePoint now);
-  [[nodiscard]] bool is_a_ranks_child(Rank rank, const HookSpoke& speaker) const;
   void record_stage(const StageReached& reached);
   void forget_former_life(const RankStarted& started);
 
@@ -327,6 +336,7 @@ class RankMachine {
   void weigh_other_nodes(TimePoint now);
 
   // Processes and their ends.
+  void note_process(Rank rank, ProcessId process);
   void watch_exit(Rank rank, ProcessId process);
   void end_late(const RankExited& end);
   [[nodiscard]] bool is_helper(const RankRaised& raised) const;
@@ -346,6 +356,7 @@ class RankMachine {
 
   RankRules rules_;
   watch::Stages stages_;
+  Worlds worlds_;
   watch::Observer ranks_in_proc_;
   RanksSeen seen_;
   std::map<ProcessId, Rank> hooked_;

@@ -38,6 +38,10 @@ class RankState {
   /// The process joins another world: its stages begin again from the rendezvous on.
   void join_anew();
 
+  /// The process works for another rank, whatever it seemed to be: what started it is the rank
+  /// again, where that is known.
+  void give_back();
+
   /// The connection of the hook in the process is lost.
   void fall_silent() { heard_ = false; }
 
@@ -112,16 +116,8 @@ class RankState {
   /// collective), or it has reported that call. A plugin that also reports the end makes blind()
   /// false.
   enum class Plugin { none, loaded, saw_call } plugin = Plugin::none;
-  std::string store;         ///< "host:port" of the store it meets the others at
+  std::string store;         ///< "host:port" or "file:PATH": where it meets the others
   std::vector<Rank> awaits;  ///< in `communicator`: the members of the group that it makes
-
-  /// Another live process that waits as this rank.
-  struct Twin {
-    ProcessId process;
-    std::string store;
-    bool through = false;  ///< it has a collective behind it, in whatever world it is in
-  };
-  std::optional<Twin> twin;
 
  private:
   static std::size_t index(Stage stage) { return static_cast<std::size_t>(stage); }

@@ -179,6 +179,11 @@ class Stages {
   /// "group 4/4 · collective 3/4": how many ranks have reached what.
   [[nodiscard]] std::string counts_text() const;
   [[nodiscard]] const std::map<Rank, RankState>& ranks() const { return ranks_; }
+  /// A process works for another rank, in a world below it: it is no rank of this job.
+  void give_back(ProcessId process);
+
+  /// Whether a process is in a world beside the one that is judged, under a number of its ranks.
+  [[nodiscard]] bool is_elsewhere(ProcessId process) const { return elsewhere_.contains(process); }
   /// As which rank a live process is known.
   [[nodiscard]] std::optional<Rank> rank_of(ProcessId process) const;
   /// A hook speaks for every rank that has not ended.
@@ -194,6 +199,13 @@ class Stages {
     std::vector<Rank> waiting{};
     std::vector<Rank> missing{};  ///< the ranks that neither wait in the stage nor are through it
     std::vector<Rank> through{};
+  };
+  /// A live process that has come to the others, or to a world of its own, as a rank that another
+  /// one is: the launcher's processes may make several worlds, each with numbers from 0 on.
+  struct Elsewhere {
+    Rank rank;
+    std::string store;
+    bool through = false;  ///< it has a collective behind it
   };
   enum class Wording { brief, full };  ///< full: with what each rank does
 
@@ -212,7 +224,7 @@ class Stages {
 
   // The conclusions from those changes.
   void check_contradictions(Rank rank);
-  void check_twin(Rank rank);
+  void check_given_twice(Rank rank);
   void check_world_sizes(Rank rank);
   void check_failure(const RankExited& event, TimePoint now);
   void check_certain(TimePoint now);
@@ -255,6 +267,7 @@ class Stages {
   StagesConfig config_;
   JobClock clock_;
   std::map<Rank, RankState> ranks_;
+  std::map<ProcessId, Elsewhere> elsewhere_;
   RankState others_;   // stands for each rank of this node that no process has said to be
   RankState helpers_;  // stands for the processes of this node that are in no rank's tree
   // These follow from ranks_ alone; take_stock() keeps them up to date.

@@ -178,8 +178,9 @@ TEST_CASE("a rank that nobody has seen is not told of, and one that has only beg
   CHECK(told_of(job) == "0 has reached spawned\n");
 }
 
-TEST_CASE("the line of processes is wanted for whoever begins anew, or speaks for a known rank",
-          "[rank_looks]") {
+TEST_CASE(
+    "the line of processes is wanted for whoever begins anew, or is not known to meet anybody",
+    "[rank_looks]") {
   RankStory job;
   job.starts(0);
   job.waits(0, Stage::rendezvous);
@@ -193,7 +194,8 @@ TEST_CASE("the line of processes is wanted for whoever begins anew, or speaks fo
   CHECK(wanted(stranger, anew));
   CHECK(wanted(stranger, StageEntered{Rank{0}, stranger, Stage::group, "", 2}));
   CHECK_FALSE(wanted(process_of(0), StageEntered{Rank{0}, process_of(0), Stage::group, "", 2}));
-  CHECK_FALSE(wanted(stranger, StageEntered{Rank{1}, stranger, Stage::group, "", 2}));
+  CHECK(wanted(stranger, StageEntered{Rank{1}, stranger, Stage::group, "", 2}));
+  CHECK_FALSE(wanted(stranger, StageEntered{Rank{0}, stranger, Stage::collective, "", 2}));
   job.on(WatchFreezes{});
   CHECK_FALSE(wanted(stranger, anew));
 }
