@@ -94,14 +94,36 @@ Answer when_limited(const ProcessPair& root) {
   return ActivitySeen{Activity::working, "is stopped and continued again and again"};
 }
 
-/// A tracer may be a debugger, before which a person thinks. A prompt may wait for hours, too.
-Answer when_attended(const TreeSample& after) {
-  for (const auto& process : after.processes) {
-    if (process.tracer != 0 || process.facts.state == 't')
-      return ActivitySeen{Activity::attended, "held by a debugger" + place_of(process, after)};
-    if (std::ranges::any_of(process.threads, &ThreadSample::at_terminal))
-      return ActivitySeen{Activity::attended,
-                          "waits for somebody to type at the terminal" + place_of(process, after)};
+bool is_held(const ProcessSample& process) {
+  return process.facts.state == 't' || (process.tracer != 0 && process.facts.state == 'T');
+}
+
+/// strace stops its process at every call and lets it go on by itself: only one that stays held, or
+/// whose tracer asks somebody, is in a person's hands.
+bool is_in_a_debugger(const ProcessPair& process) {
+  if (process.after->tracer_at_terminal) return true;
+  return is_held(*process.after) && process.before != nullptr && is_held(*process.before) &&
+         !has_run(*process.before, *process.after);
+}
+
+/// A thread beside the main one may listen to the keyboard all the time ("press q to quit"). It is
+/// waited for where the main thread waits for a thread of its own.
+bool waits_for_the_terminal(const ProcessSample& process) {
+  if (process.threads.empty()) return false;
+  const ThreadSample& main = process.threads.front();
+  if (main.at_terminal) return true;
+  return main.wait == WaitKind::inner &&
+         std::ranges::any_of(process.threads, &ThreadSample::at_terminal);
+}
+
+/// A person thinks before a debugger, and a prompt may wait for hours, too.
+Answer when_attended(const std::vector<ProcessPair>& pairs, const TreeSample& tree) {
+  for (const ProcessPair& process : pairs) {
+    if (is_in_a_debugger(process))
+      return ActivitySeen{Activity::attended, "held by a debugger" + place_of(*process.after, tree)};
+    if (waits_for_the_terminal(*process.after))
+      return ActivitySeen{Activity::attended, "waits for somebody to type at the terminal" +
+                                                  place_of(*process.after, tree)};
   }
   return std::nullopt;
 }
@@ -235,8 +257,8 @@ ActivitySeen quiet(const TreeSample& after) {
 ActivitySeen classify(const TreeSample& before, const TreeSample& after) {
   if (after.processes.empty() || after.processes.front().facts.has_ended())
     return {Activity::dead, "its process has ended"};
-  if (auto answer = when_attended(after)) return *answer;
   const auto pairs = pair_up(before, after);
+  if (auto answer = when_attended(pairs, after)) return *answer;
   if (auto answer = when_stopped(pairs.front())) return *answer;
   if (after.processes.front().threads.empty()) return {Activity::unseen, "may not be looked at"};
   if (auto answer = when_children_work(std::span(pairs).subspan(1))) return *answer;

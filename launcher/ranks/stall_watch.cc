@@ -144,7 +144,7 @@ bool StandstillWatch::all_still(TimePoint now) {
   const host::SocketTraffic traffic = host::socket_traffic();
   for (const auto& [rank, state] : listener_.ranks_now()) {
     if (!state.alive()) continue;
-    if (waits_in_a_stage(state)) return false;
+    if (waits_in_a_stage(state) || state.awaits_person()) return false;
     if (!state.process()->is_here()) return false;  // only its own node could compare its looks
     host::TreeSample& seen = looks_[rank] = host::sample_tree(*state.process(), now, table_);
     host::add_traffic(seen, traffic);

@@ -158,7 +158,15 @@ void RankState::came_through(TimePoint now) {
     if (entered_[i]) reach(static_cast<Stage>(i), now);
 }
 
+void RankState::await_person(std::string doing, TimePoint now) {
+  awaits_person_ = std::move(doing);
+  attended_at_ = now;
+  calm_since_ = {};
+}
+
 void RankState::sample(Activity activity, std::string doing, TimePoint now, Duration period) {
+  if (awaits_person()) activity = Activity::attended;
+  if (activity == Activity::attended) attended_at_ = now;
   activity_ = activity;
   doing_ = std::move(doing);
   sampled_at_ = now;
@@ -183,6 +191,7 @@ Stage RankState::furthest() const {
 
 Activity RankState::activity(TimePoint now) const {
   if (ended()) return Activity::dead;
+  if (awaits_person()) return Activity::attended;
   if (now - sampled_at_ > kSampleIsFresh) return Activity::unseen;
   const bool stands_still = activity_ == Activity::quiet || activity_ == Activity::idling;
   return device_works_ && stands_still ? Activity::working : activity_;
@@ -190,6 +199,7 @@ Activity RankState::activity(TimePoint now) const {
 
 std::string RankState::doing(TimePoint now) const {
   if (ended()) return status_ ? describe(*status_) : "exit status unknown";
+  if (awaits_person()) return awaits_person_;
   if (device_works_) return "its device works on what came before the collective";
   const std::string doing = now - sampled_at_ > kSampleIsFresh ? std::string() : doing_;
   if (known()) return doing;

@@ -123,11 +123,10 @@ std::vector<StageAction> Stages::stood_still(Duration lasts,
   return finish(monotonic);
 }
 
-// Time stands still while somebody has stopped all ranks, or has one of them in hand: nobody can
-// come meanwhile.
+// Time stands still while somebody has stopped all ranks: nobody can come meanwhile.
 TimePoint Stages::job_time(TimePoint monotonic) {
   const TimePoint now = clock_.at(monotonic);
-  if (suspended(now) || attended(now)) return clock_.read_frozen(monotonic);
+  if (suspended(now)) return clock_.read_frozen(monotonic);
   return clock_.read(monotonic, due_);
 }
 
@@ -296,6 +295,10 @@ void Stages::apply(const RankActivity& event, TimePoint now) {
   if (found == ranks_.end() || !found->second.alive()) return;
   found->second.sample(event.activity, event.doing, now, config_.look_every);
   found->second.note_awaits_local(event.awaits_local);
+}
+
+void Stages::apply(const RankAttended& event, TimePoint now) {
+  if (RankState* state = held_by(event.rank, event.process)) state->await_person(event.doing, now);
 }
 
 // ---- what follows from it -----------------------------------------------------------------------

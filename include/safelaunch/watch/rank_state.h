@@ -61,6 +61,9 @@ class RankState {
   /// order count as the rank's.
   void exit(ProcessId process, std::optional<ExitStatus> status, TimePoint now);
 
+  /// It waits for a person, in these words; empty: no longer.
+  void await_person(std::string doing, TimePoint now);
+
   /// One sample of what the rank does, good for the `period` before it.
   void sample(Activity activity, std::string doing, TimePoint now, Duration period);
 
@@ -97,6 +100,9 @@ class RankState {
 
   /// The rank's activity; `unseen` if the last sample is too old to tell.
   [[nodiscard]] Activity activity(TimePoint now) const;
+  [[nodiscard]] bool awaits_person() const { return !awaits_person_.empty(); }
+  /// When a person last had it in hand: what the rank does counts from then on.
+  [[nodiscard]] TimePoint attended_at() const { return attended_at_; }
   /// The rank's activity in words, beside activity().
   [[nodiscard]] std::string doing(TimePoint now) const;
   /// Since when it has been no more active than `activity` (stopped, quiet or idling).
@@ -148,6 +154,8 @@ class RankState {
   bool awaits_local_ = false;
   bool device_works_ = false;
   TimePoint sampled_at_{};
+  std::string awaits_person_;
+  TimePoint attended_at_{};
   // Since when the rank is stopped, quiet, idling, in this order.
   std::array<std::optional<TimePoint>, 3> calm_since_{};
 };

@@ -48,9 +48,10 @@
 ///     It is not blamed, and while it works those that wait are not blamed either.
 ///   - Where a process has a rank beyond the world that was entered, and has entered none itself,
 ///     the worlds below this launcher may be several: it is waited for like a missing rank.
-///   - Where all ranks are stopped somebody has suspended the job; where one is attended a person
-///     has it in hand. Time stands still then, as it does while safelaunch itself is stopped
-///     (JobClock).
+///   - Where all ranks are stopped somebody has suspended the job. Time stands still then, as it
+///     does while safelaunch itself is stopped (JobClock).
+///   - A person who has a rank in hand buys time for that rank. What it does afterwards counts from
+///     when they let go of it.
 ///   - Contradictions need no time: WORLD_SIZEs that differ at one store, two live processes that
 ///     wait there as one rank.
 ///   - A rank that ends with a failure before the job is training is a verdict of its own, unless
@@ -218,6 +219,7 @@ class Stages {
   void apply(const RankRaised& event, TimePoint now);
   void apply(const RankExited& event, TimePoint now);
   void apply(const RankActivity& event, TimePoint now);
+  void apply(const RankAttended& event, TimePoint now);
   RankState* claim(Rank rank, ProcessId process, Source source, RankEvidence evidence);
   bool change_places(Rank from, Rank to, RankEvidence evidence);
   [[nodiscard]] RankState* held_by(Rank rank, ProcessId process);
@@ -253,9 +255,9 @@ class Stages {
   [[nodiscard]] std::vector<Rank> suspects(const Standing& standing, TimePoint now) const;
   [[nodiscard]] Patience patience_with_passed(const RankState& rank, const Standing& standing,
                                               TimePoint now) const;
+  [[nodiscard]] static TimePoint counts_from(const RankState& rank, const Standing& standing);
   [[nodiscard]] static bool busy(const RankState& rank, TimePoint now);
   [[nodiscard]] bool suspended(TimePoint now) const;
-  [[nodiscard]] bool attended(TimePoint now) const;
 
   // The words.
   [[nodiscard]] MissingRank suspect(Rank rank, Stage stage, TimePoint now) const;

@@ -139,14 +139,39 @@ TEST_CASE("a process at a prompt or in a debugger is in a person's hands") {
           "waits for somebody to type at the terminal in a child (ssh, pid 101)");
   }
   SECTION("a debugger is attached") {
-    scene.root().tracer = 71;
+    scene.root_before().tracer = scene.root().tracer = 71;
     scene.root_before().facts.state = scene.root().facts.state = 'T';
     CHECK(scene.seen().doing == "held by a debugger");
   }
   SECTION("a debugger of another pid namespace holds it") {
-    scene.root().facts.state = 't';
+    scene.root_before().facts.state = scene.root().facts.state = 't';
+  }
+  SECTION("a debugger has let it go and asks what to do next") {
+    scene.root().tracer = 71;
+    scene.root().tracer_at_terminal = true;
+  }
+  SECTION("its main thread waits for the thread that reads the terminal") {
+    scene.main_thread().wait = WaitKind::inner;
+    scene.root().threads.push_back({.tid = 171, .state = 'S', .comm = "asks", .at_terminal = true});
   }
   CHECK(scene.seen().activity == Activity::attended);
+}
+
+TEST_CASE("a process that is only traced, or listens to the keyboard beside, has no person's time") {
+  Scene scene;
+  SECTION("strace lets it go on by itself") {
+    scene.root_before().tracer = scene.root().tracer = 71;
+  }
+  SECTION("strace has it at this moment") {
+    scene.root().tracer = 71;
+    scene.root_before().facts.state = scene.root().facts.state = 't';
+    ++scene.main_thread().runs;
+  }
+  SECTION("a thread listens for a key while the main thread sleeps") {
+    scene.main_thread().wait = WaitKind::timed;
+    scene.root().threads.push_back({.tid = 171, .state = 'S', .comm = "keys", .at_terminal = true});
+  }
+  CHECK(scene.seen().activity != Activity::attended);
 }
 
 TEST_CASE("a process that waits for an answer from outside is not quiet") {

@@ -277,24 +277,50 @@ TEST_CASE("a rank that somebody stops for less than five seconds ends nothing", 
   CHECK_FALSE(story.verdict());
 }
 
-TEST_CASE("while a person holds a rank no time passes", "[stages]") {
+TEST_CASE("while a person holds the rank that is missing no clock runs", "[stages]") {
   Story story = rank_2_is_missing();
   story.does(2, Activity::idling);
   story.pass(100s);
-  SECTION("the missing one is at a prompt") {
+  SECTION("it is at a prompt") {
     story.does(2, Activity::attended, "waits for somebody to type at the terminal");
   }
-  SECTION("one that waits is in a debugger, and another one is stopped") {
-    story.does(0, Activity::attended, "held by a debugger");
-    story.does(2, Activity::stopped);
+  SECTION("it waits for an editor's debugger, as it says itself") {
+    story.tell(RankAttended{Rank{2}, Story::process(2), "waits for a debugger on port 5678"});
+    story.pass(60s);
+    CHECK(story.status().find("rank 2 (attended: waits for a debugger on port 5678)") !=
+          std::string::npos);
   }
   story.pass(5h);
   REQUIRE_FALSE(story.verdict());
 
-  story.does(0, Activity::quiet);
+  story.tell(RankAttended{Rank{2}, Story::process(2), ""});
   story.does(2, Activity::working);
   story.pass(20min);
   CHECK_FALSE(story.verdict());
+}
+
+TEST_CASE("a person who holds another rank buys no time for one that sleeps", "[stages]") {
+  Story story = rank_2_is_missing();
+  story.does(2, Activity::idling);
+  story.does(0, Activity::attended, "held by a debugger");
+  story.pass(10min);
+  CHECK(story.suspects() == std::vector{2});
+}
+
+TEST_CASE("where nobody is missing a person who holds one of the ranks has time", "[stages]") {
+  Story story = testing::four_with_a_group();
+  for (int rank = 0; rank < 4; ++rank) {
+    story.entered(rank, Stage::collective, 4);
+    story.does(rank, Activity::quiet);
+  }
+  story.does(3, Activity::attended, "held by a debugger");
+  story.pass(1h);
+  REQUIRE_FALSE(story.verdict());
+  story.does(3, Activity::quiet);
+  story.pass(170s);
+  REQUIRE_FALSE(story.verdict());
+  story.pass(20s);
+  CHECK(story.verdict());
 }
 
 TEST_CASE("the status line says that a rank waits for somebody to type", "[stages]") {
@@ -303,7 +329,7 @@ TEST_CASE("the status line says that a rank waits for somebody to type", "[stage
   story.pass(60s);
   CHECK(story.status() ==
         "imported 4/4 · rendezvous 3/4 · group 0/4 · waiting for rank 2 (attended: waits for "
-        "somebody to type at the terminal) 0s");
+        "somebody to type at the terminal) 60s");
 }
 
 TEST_CASE("ranks that come one after the other are waited for from the last arrival", "[stages]") {
