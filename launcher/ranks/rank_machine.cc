@@ -127,14 +127,21 @@ void RankMachine::perform(const watch::JobTraining&) {
   actions_.push_back(BeginTraining{});
 }
 
-// A rank that was started again is not held to how its former process ended.
+// A rank that was started again is not held to how its former process ended. A launcher that
+// restarts its ranks ends all of them first.
 void RankMachine::forget_former_life(const RankStarted& started) {
   if (!is_rank(started.rank, started.process)) return;
   const auto is_former = [&](const auto& one) {
     return one.rank == started.rank && one.process != started.process;
   };
+  const bool begins = rules_.stages.dead_rank == watch::DeadRank::is_restarted &&
+                      std::ranges::any_of(seen_.exits, is_former);
   std::erase_if(seen_.exits, is_former);
   std::erase_if(seen_.raised, is_former);
+  if (!begins) return;
+  seen_.exits.clear();
+  seen_.raised.clear();
+  actions_.push_back(TellNewLife{});
 }
 
 void RankMachine::take(const HookSpoke& event, TimePoint now) {

@@ -480,6 +480,10 @@ void RankWatch::perform(const TellNcclSaid& tell) {
   listener_.on_nccl_said(tell.words.rank, tell.words.said);
 }
 
+void RankWatch::perform(const TellNewLife&) {
+  listener_.on_new_life();
+}
+
 void RankWatch::perform(const TellRanksGone&) {
   listener_.on_ranks_gone();
 }

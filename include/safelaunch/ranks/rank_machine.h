@@ -241,13 +241,16 @@ struct TellNotice {
 struct TellNcclSaid {
   NcclSpoke words;
 };
+/// The launcher has started its ranks again: what was written before is of a former life.
+struct TellNewLife {};
 /// The last rank has ended while the job was stopped.
 struct TellRanksGone {};
 
 using WatchAction = std::variant<WatchExit, AskWhetherItHears, TakeLook, SampleRanks, SampleOthers,
                                  FindUser, AskPlaces, RemoveLocks, ShowStacks, PassAnswer,
                                  RecordEvent, RecordSome, TellVerdict, TellMeeting, BeginTraining,
-                                 ShowStatus, ShowWaiting, TellNotice, TellNcclSaid, TellRanksGone>;
+                                 ShowStatus, ShowWaiting, TellNotice, TellNcclSaid, TellNewLife,
+                                 TellRanksGone>;
 
 /// Knows which process speaks for which rank, and decides what its words, its end and a look at
 /// /proc mean: the events for `Stages`, the looks and their times, the questions to ranks, and the
