@@ -16,9 +16,10 @@ namespace {
 constexpr double kWorkingCores = 0.05;
 /// A log line now and then is no work; a slow network disk still gives more than this.
 constexpr double kWorkingBytesPerSecond = 256 * 1024;
-/// Heartbeats stay below this, and so do a hundred questions a second to a store whether all are
-/// there.
+/// Heartbeats stay below both of these: the bytes, and the answers that come. A rank that asks a
+/// database or an object store for one small thing after the other moves hardly any bytes.
 constexpr double kWorkingTrafficPerSecond = 64 * 1024;
+constexpr double kWorkingAnswersPerSecond = 10;
 
 /// A process or thread in both samples, side by side.
 template <class Sample>
@@ -120,7 +121,8 @@ bool waits_for_the_terminal(const ProcessSample& process) {
 Answer when_attended(const std::vector<ProcessPair>& pairs, const TreeSample& tree) {
   for (const ProcessPair& process : pairs) {
     if (is_in_a_debugger(process))
-      return ActivitySeen{Activity::attended, "held by a debugger" + place_of(*process.after, tree)};
+      return ActivitySeen{Activity::attended,
+                          "held by a debugger" + place_of(*process.after, tree)};
     if (waits_for_the_terminal(*process.after))
       return ActivitySeen{Activity::attended, "waits for somebody to type at the terminal" +
                                                   place_of(*process.after, tree)};
@@ -181,16 +183,22 @@ Answer when_it_has_traffic(const TreeSample& before, const TreeSample& after) {
   if (!before.has_traffic || !after.has_traffic) return std::nullopt;
   const SocketTraffic then = traffic_of(before);
   double bytes = 0;
-  for (const auto& [socket, count] : traffic_of(after)) {
-    const auto older = then.find(socket);
-    bytes +=
-        static_cast<double>(count) - static_cast<double>(older == then.end() ? 0 : older->second);
+  double answers = 0;
+  for (const auto& [socket, now] : traffic_of(after)) {
+    const auto known = then.find(socket);
+    const ConnectionTraffic older = known == then.end() ? ConnectionTraffic{} : known->second;
+    bytes += static_cast<double>(now.bytes) - static_cast<double>(older.bytes);
+    answers += static_cast<double>(now.answers) - static_cast<double>(older.answers);
   }
-  const std::chrono::duration<double> seconds = after.at - before.at;
-  if (seconds.count() <= 0 || bytes / seconds.count() < kWorkingTrafficPerSecond)
-    return std::nullopt;
-  return ActivitySeen{Activity::working,
-                      fmt::format("sends and receives {:.1f} MB/s", bytes / seconds.count() / 1e6)};
+  const double seconds = std::chrono::duration<double>(after.at - before.at).count();
+  if (seconds <= 0) return std::nullopt;
+  if (bytes / seconds >= kWorkingTrafficPerSecond)
+    return ActivitySeen{Activity::working,
+                        fmt::format("sends and receives {:.1f} MB/s", bytes / seconds / 1e6)};
+  if (answers / seconds >= kWorkingAnswersPerSecond)
+    return ActivitySeen{Activity::working,
+                        fmt::format("gets {:.0f} answers a second", answers / seconds)};
+  return std::nullopt;
 }
 
 /// A thread that is ready in both samples and has used hardly any CPU gets none from the host or
