@@ -461,7 +461,7 @@ void RankWatch::perform(const BeginTraining&) {
   listener_.on_status({});
   listener_.on_training();
   // Unless a stall is to be reported nobody asks the hooks any more, so their threads can end.
-  if (config_.stall != Duration::zero()) stall_.begin();
+  if (config_.stall != Duration::zero()) stall_.begin(world_size());
 }
 
 void RankWatch::perform(const ShowStatus& show) {
