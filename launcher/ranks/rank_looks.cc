@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "safelaunch/base/format.h"
 #include "safelaunch/ranks/attempt_place.h"
 #include "safelaunch/ranks/rank_machine.h"
 
@@ -21,6 +22,12 @@ constexpr int kOneLookIn = 8;
 // Without a status line a user who waits gets a line now and then.
 constexpr Duration kNoticeAfter{10'000};
 constexpr Duration kNoticeEvery{60'000};
+
+// A question that nobody has answered for so long may not have been seen.
+constexpr Duration kQuestionTold{60'000};
+
+// The words of host/activity.cc for a process below the rank's own.
+constexpr const char* kInAChild = " in a child (";
 
 // A question wakes one thread of the missing rank, for microseconds.
 constexpr Duration kAskAgain{2'000};
@@ -213,6 +220,25 @@ void RankMachine::judge(TimePoint now) {
   if (judging()) follow(stages_.tick(now));
   // A member knows nothing of the ranks that its own wait for: the leader shows those.
   if (judging() && !rules_.stages.judged_elsewhere) show_waiting(now);
+  if (judging()) tell_of_questions(now);
+}
+
+// A rank's own question stands where its output does. A child may ask (a password, a host's key)
+// where a progress bar writes over the question, and behind the bar's line no status line is drawn.
+void RankMachine::tell_of_questions(TimePoint now) {
+  for (const auto& [rank, state] : stages_.ranks()) {
+    const std::string doing = state.doing(now);
+    const bool asks = state.alive() && state.activity(now) == Activity::attended &&
+                      doing.find(kInAChild) != std::string::npos;
+    if (!asks) {
+      asks_since_.erase(rank);
+      continue;
+    }
+    std::optional<TimePoint>& since = asks_since_.try_emplace(rank, now).first->second;
+    if (!since || now - *since < kQuestionTold) continue;
+    since.reset();
+    tell(fmt::format("rank {} {}; a progress bar may hide the question", rank.value, doing));
+  }
 }
 
 void RankMachine::show_waiting(TimePoint now) {

@@ -246,11 +246,11 @@ struct TellNewLife {};
 /// The last rank has ended while the job was stopped.
 struct TellRanksGone {};
 
-using WatchAction = std::variant<WatchExit, AskWhetherItHears, TakeLook, SampleRanks, SampleOthers,
-                                 FindUser, AskPlaces, RemoveLocks, ShowStacks, PassAnswer,
-                                 RecordEvent, RecordSome, TellVerdict, TellMeeting, BeginTraining,
-                                 ShowStatus, ShowWaiting, TellNotice, TellNcclSaid, TellNewLife,
-                                 TellRanksGone>;
+using WatchAction =
+    std::variant<WatchExit, AskWhetherItHears, TakeLook, SampleRanks, SampleOthers, FindUser,
+                 AskPlaces, RemoveLocks, ShowStacks, PassAnswer, RecordEvent, RecordSome,
+                 TellVerdict, TellMeeting, BeginTraining, ShowStatus, ShowWaiting, TellNotice,
+                 TellNcclSaid, TellNewLife, TellRanksGone>;
 
 /// Knows which process speaks for which rank, and decides what its words, its end and a look at
 /// /proc mean: the events for `Stages`, the looks and their times, the questions to ranks, and the
@@ -354,6 +354,7 @@ class RankMachine {
   void sample_others(TimePoint now);
   void judge(TimePoint now);
   void show_waiting(TimePoint now);
+  void tell_of_questions(TimePoint now);
 
   void tell(const std::string& text);
 
@@ -397,6 +398,8 @@ class RankMachine {
   TimePoint begun_{};
   std::optional<TimePoint> next_look_;  // the next look for ranks without a hook
   std::optional<TimePoint> waiting_since_;
+  // Since when a child of each rank has asked at the terminal; nullopt: that was told.
+  std::map<Rank, std::optional<TimePoint>> asks_since_;
   TimePoint noticed_at_{};
   std::vector<WatchAction> actions_;  // the actions of the present call
 };

@@ -211,3 +211,21 @@ TEST_CASE("a leader that watches wakes its members as often as it looks itself",
   job.on(LeaderWatches{false});
   CHECK_FALSE(wakes_in(job));
 }
+
+TEST_CASE("a child's question that nobody answers is told once, a rank's own is not",
+          "[rank_looks]") {
+  const bool of_a_child = GENERATE(true, false);
+  RankStory job;
+  job.hang();
+  job.does[1] = Activity::attended;
+  job.doings[1] = "waits for somebody to type at the terminal";
+  if (of_a_child) job.doings[1] += " in a child (sh, pid 15)";
+  job.pass(50s);
+  CHECK(job.notices().empty());
+  job.pass(10min);
+  REQUIRE(job.notices().size() == (of_a_child ? 1 : 0));
+  if (of_a_child)
+    CHECK(job.notices().front() ==
+          "rank 1 waits for somebody to type at the terminal in a child (sh, pid 15); a progress "
+          "bar may hide the question");
+}
