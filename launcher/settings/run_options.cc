@@ -95,6 +95,13 @@ constexpr std::array kRunOptions{
            .put = put_into<&RunOptions::work_timeout>,
            .fallback = "30min",
            .help = "how long ranks may wait for one that works, or that safelaunch cannot see"},
+    Option{
+        .name = "stopped-timeout",
+        .kind = Kind::duration,
+        .scope = Scope::config,
+        .put = put_into<&RunOptions::stopped_timeout>,
+        .fallback = "30s",
+        .help = "how long ranks may wait for one that somebody has stopped (SIGSTOP, a freezer)"},
     Option{.name = "start-timeout",
            .kind = Kind::duration,
            .scope = Scope::config,

@@ -208,9 +208,8 @@ std::optional<TimePoint> Stages::overdue_at(const Standing& standing, TimePoint 
     last = std::max(last, *one.until);
   }
   for (const Rank rank : without_world()) {
-    const Patience one =
-        patience_with(state_of(rank), standing.stage, counts_from(state_of(rank), standing), now,
-                      config_.limits);
+    const Patience one = patience_with(state_of(rank), standing.stage,
+                                       counts_from(state_of(rank), standing), now, config_.limits);
     if (!one.until) return std::nullopt;
     last = std::max(last, *one.until);
   }
@@ -236,7 +235,7 @@ Patience Stages::patience_with_passed(const RankState& rank, const Standing& sta
   // Ranks that come through together end together, and the others' reports may still be on their
   // way.
   if (const auto ended = rank.ended_at())
-    return {std::max(standing.since, *ended + config_.limits.stopped), false};
+    return {std::max(standing.since, *ended + config_.limits.news), false};
   if (!rank.known()) return {standing.since, false};
   if (busy(rank, now))
     return patience_with(rank, standing.stage, counts_from(rank, standing), now, config_.limits);

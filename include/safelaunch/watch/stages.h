@@ -28,7 +28,7 @@
 ///             is not known: its launcher may say
 ///   done      the stage's timeout; before         the clock's start
 ///             `communicator` not at all
-///   stopped   five seconds, also where it had     when it was stopped, or the clock's start
+///   stopped   stopped-timeout, also where it had  when it was stopped, or the clock's start
 ///             entered the stage
 ///   quiet     quiet-timeout                       when it became quiet, or the clock's start
 ///   idling    the stage's timeout                 when it last worked, when a rank last came
