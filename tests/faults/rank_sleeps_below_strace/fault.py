@@ -12,5 +12,6 @@ def make(bench):
 
 
 def command(bench):
-    script = bench.script("import os, time, torch.distributed as dist\nif os.environ['RANK'] == '1': time.sleep(1000)\ndist.init_process_group('gloo')\n")
+    script = bench.script("import os, time, torch.distributed as dist\n"
+                          "if os.environ['RANK'] == '1': time.sleep(1000)\ndist.init_process_group('gloo')\n")
     return bench.torchrun("strace", "-f", "-o", "/dev/null", "-e", "trace=none", "python", script, options=["--no-python"])

@@ -1,4 +1,4 @@
-"""Each rank first makes a fake world of eight, in which it is rank 0, to estimate the memory; then the real one, for which rank 1 is late."""
+"""Each rank first makes a fake world of eight, in which it is rank 0; then the real one, for which rank 1 is late."""
 
 CUDA = "the fake world has no device"
 

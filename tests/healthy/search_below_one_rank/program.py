@@ -6,5 +6,6 @@ def command(bench):
     return bench.train("""
 import subprocess
 note(f"waits_for_the_search{RANK}")
-if RANK == 0: subprocess.run([sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "trial.py"], check=True)
+search = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "trial.py"]
+if RANK == 0: subprocess.run(search, check=True)
 """)

@@ -1,4 +1,4 @@
-"""Rank 0 waits until an editor's debugger connects, for longer than the deadlines; debugpy waits in a socket, as this module of its name does."""
+"""Rank 0 waits until an editor's debugger connects, for longer than the deadlines; this debugpy only waits."""
 from workbench import free_port
 
 
