@@ -16,9 +16,10 @@ namespace {
 constexpr double kWorkingCores = 0.05;
 /// A log line now and then is no work; a slow network disk still gives more than this.
 constexpr double kWorkingBytesPerSecond = 256 * 1024;
-/// Heartbeats stay below this, and so do a hundred questions a second to a store whether all are
-/// there.
+/// Heartbeats stay below both of these: the bytes, and the answers that come. A rank that asks a
+/// database or an object store for one small thing after the other moves hardly any bytes.
 constexpr double kWorkingTrafficPerSecond = 64 * 1024;
+constexpr double kWorkingAnswersPerSecond = 10;
 
 /// A process or thread in both samples, side by side.
 template <class Sample>
@@ -94,14 +95,37 @@ Answer when_limited(const ProcessPair& root) {
   return ActivitySeen{Activity::working, "is stopped and continued again and again"};
 }
 
-/// A tracer may be a debugger, before which a person thinks. A prompt may wait for hours, too.
-Answer when_attended(const TreeSample& after) {
-  for (const auto& process : after.processes) {
-    if (process.tracer != 0 || process.facts.state == 't')
-      return ActivitySeen{Activity::attended, "held by a debugger" + place_of(process, after)};
-    if (std::ranges::any_of(process.threads, &ThreadSample::at_terminal))
+bool is_held(const ProcessSample& process) {
+  return process.facts.state == 't' || (process.tracer != 0 && process.facts.state == 'T');
+}
+
+/// strace stops its process at every call and lets it go on by itself: only one that stays held, or
+/// whose tracer asks somebody, is in a person's hands.
+bool is_in_a_debugger(const ProcessPair& process) {
+  if (process.after->tracer_at_terminal) return true;
+  return is_held(*process.after) && process.before != nullptr && is_held(*process.before) &&
+         !has_run(*process.before, *process.after);
+}
+
+/// A thread beside the main one may listen to the keyboard all the time ("press q to quit"). It is
+/// waited for where the main thread waits for a thread of its own.
+bool waits_for_the_terminal(const ProcessSample& process) {
+  if (process.threads.empty()) return false;
+  const ThreadSample& main = process.threads.front();
+  if (main.at_terminal) return true;
+  return main.wait == WaitKind::inner &&
+         std::ranges::any_of(process.threads, &ThreadSample::at_terminal);
+}
+
+/// A person thinks before a debugger, and a prompt may wait for hours, too.
+Answer when_attended(const std::vector<ProcessPair>& pairs, const TreeSample& tree) {
+  for (const ProcessPair& process : pairs) {
+    if (is_in_a_debugger(process))
       return ActivitySeen{Activity::attended,
-                          "waits for somebody to type at the terminal" + place_of(process, after)};
+                          "held by a debugger" + place_of(*process.after, tree)};
+    if (waits_for_the_terminal(*process.after))
+      return ActivitySeen{Activity::attended, "waits for somebody to type at the terminal" +
+                                                  place_of(*process.after, tree)};
   }
   return std::nullopt;
 }
@@ -159,16 +183,22 @@ Answer when_it_has_traffic(const TreeSample& before, const TreeSample& after) {
   if (!before.has_traffic || !after.has_traffic) return std::nullopt;
   const SocketTraffic then = traffic_of(before);
   double bytes = 0;
-  for (const auto& [socket, count] : traffic_of(after)) {
-    const auto older = then.find(socket);
-    bytes +=
-        static_cast<double>(count) - static_cast<double>(older == then.end() ? 0 : older->second);
+  double answers = 0;
+  for (const auto& [socket, now] : traffic_of(after)) {
+    const auto known = then.find(socket);
+    const ConnectionTraffic older = known == then.end() ? ConnectionTraffic{} : known->second;
+    bytes += static_cast<double>(now.bytes) - static_cast<double>(older.bytes);
+    answers += static_cast<double>(now.answers) - static_cast<double>(older.answers);
   }
-  const std::chrono::duration<double> seconds = after.at - before.at;
-  if (seconds.count() <= 0 || bytes / seconds.count() < kWorkingTrafficPerSecond)
-    return std::nullopt;
-  return ActivitySeen{Activity::working,
-                      fmt::format("sends and receives {:.1f} MB/s", bytes / seconds.count() / 1e6)};
+  const double seconds = std::chrono::duration<double>(after.at - before.at).count();
+  if (seconds <= 0) return std::nullopt;
+  if (bytes / seconds >= kWorkingTrafficPerSecond)
+    return ActivitySeen{Activity::working,
+                        fmt::format("sends and receives {:.1f} MB/s", bytes / seconds / 1e6)};
+  if (answers / seconds >= kWorkingAnswersPerSecond)
+    return ActivitySeen{Activity::working,
+                        fmt::format("gets {:.0f} answers a second", answers / seconds)};
+  return std::nullopt;
 }
 
 /// A thread that is ready in both samples and has used hardly any CPU gets none from the host or
@@ -235,8 +265,8 @@ ActivitySeen quiet(const TreeSample& after) {
 ActivitySeen classify(const TreeSample& before, const TreeSample& after) {
   if (after.processes.empty() || after.processes.front().facts.has_ended())
     return {Activity::dead, "its process has ended"};
-  if (auto answer = when_attended(after)) return *answer;
   const auto pairs = pair_up(before, after);
+  if (auto answer = when_attended(pairs, after)) return *answer;
   if (auto answer = when_stopped(pairs.front())) return *answer;
   if (after.processes.front().threads.empty()) return {Activity::unseen, "may not be looked at"};
   if (auto answer = when_children_work(std::span(pairs).subspan(1))) return *answer;

@@ -99,6 +99,8 @@ ProcessSample sample_process(ProcessFacts facts) {
   process.frozen = process.facts.state == 'D' && is_frozen(pid);
   for (const int tid : numbers_in_folder(ProcPath(pid, "task").c_str()))
     process.threads.push_back(sample_thread(pid, tid));
+  if (process.tracer != 0)
+    process.tracer_at_terminal = sample_thread(process.tracer, process.tracer).at_terminal;
   return process;
 }
 

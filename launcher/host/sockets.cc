@@ -65,22 +65,22 @@ std::string address_text(int family, const void* address) {
   return text.data();
 }
 
-/// The bytes that went over a connection both ways, from the attributes behind its message.
-std::uint64_t bytes_in(const nlmsghdr& header) {
+/// What went over a connection, from the attributes behind its message.
+ConnectionTraffic traffic_in(const nlmsghdr& header) {
   const auto* message = static_cast<const inet_diag_msg*>(NLMSG_DATA(&header));
   const auto* attribute = reinterpret_cast<const rtattr*>(message + 1);
   for (auto size = header.nlmsg_len - NLMSG_LENGTH(sizeof *message); RTA_OK(attribute, size);
        attribute = RTA_NEXT(attribute, size)) {
     if (attribute->rta_type == INET_DIAG_INFO)
-      return bytes_in_tcp_info(RTA_DATA(attribute), RTA_PAYLOAD(attribute));
+      return traffic_in_tcp_info(RTA_DATA(attribute), RTA_PAYLOAD(attribute));
   }
-  return 0;
+  return {};
 }
 
 Socket to_socket(const nlmsghdr& header) {
   const auto& message = *static_cast<const inet_diag_msg*>(NLMSG_DATA(&header));
   Socket socket;
-  socket.bytes = bytes_in(header);
+  socket.traffic = traffic_in(header);
   socket.state = state_of_tcp(message.idiag_state);
   socket.established = message.idiag_state == TCP_ESTABLISHED;
   socket.local_port = ntohs(message.id.idiag_sport);
@@ -258,7 +258,7 @@ SocketTraffic socket_traffic() {
   SocketTraffic traffic;
   if (const auto sockets =
           ask_sock_diag({.only = SocketQuery::Only::established, .with_bytes = true}))
-    for (const Socket& socket : *sockets) traffic[socket.inode] = socket.bytes;
+    for (const Socket& socket : *sockets) traffic[socket.inode] = socket.traffic;
   return traffic;
 }
 

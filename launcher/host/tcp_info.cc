@@ -9,10 +9,10 @@
 
 namespace safelaunch::host {
 
-std::uint64_t bytes_in_tcp_info(const void* info, std::size_t size) {
+ConnectionTraffic traffic_in_tcp_info(const void* info, std::size_t size) {
   tcp_info known{};
   if (size != 0) std::memcpy(&known, info, std::min(size, sizeof known));
-  return known.tcpi_bytes_acked + known.tcpi_bytes_received;
+  return {known.tcpi_bytes_acked + known.tcpi_bytes_received, known.tcpi_data_segs_in};
 }
 
 }  // namespace safelaunch::host

@@ -76,6 +76,9 @@ class JobOutput::State : public std::enable_shared_from_this<State> {
   void hide();
   [[nodiscard]] bool drained() const { return drained_; }
   [[nodiscard]] const JobStream* find(StreamId id) const;
+  void forget_tails() {
+    for (const auto& stream : streams_) stream->tail = Tail();
+  }
   [[nodiscard]] std::vector<Recording> recordings() const;
   void flush_lanes();
 
@@ -366,6 +369,10 @@ Result<ChildStreams> JobOutput::open_rank(Rank rank) {
 std::string JobOutput::tail(StreamId id) const {
   const JobStream* stream = state_->find(id);
   return stream == nullptr ? std::string() : stream->tail.text();
+}
+
+void JobOutput::forget_tails() {
+  state_->forget_tails();
 }
 
 void JobOutput::window_changed() {

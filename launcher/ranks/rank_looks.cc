@@ -23,6 +23,12 @@ constexpr int kOneLookIn = 8;
 constexpr Duration kNoticeAfter{10'000};
 constexpr Duration kNoticeEvery{60'000};
 
+// A question that nobody has answered for so long may not have been seen.
+constexpr Duration kQuestionTold{60'000};
+
+// The words of host/activity.cc for a process below the rank's own.
+constexpr const char* kInAChild = " in a child (";
+
 // A question wakes one thread of the missing rank, for microseconds.
 constexpr Duration kAskAgain{2'000};
 
@@ -116,7 +122,7 @@ void RankMachine::take(const LookTaken& found, TimePoint now) {
   }
   for (const Event& event : ranks_in_proc_.on(found.processes, hooked_)) {
     if (const auto* started = std::get_if<RankStarted>(&event)) {
-      watch_exit(started->rank, started->process);
+      note_process(started->rank, started->process);
       // It was given a hook and has none: perhaps it runs as another user, who cannot reach our
       // socket.
       if (rules_.hook && !another_user_told_)
@@ -239,6 +245,25 @@ void RankMachine::judge(TimePoint now) {
   if (judging()) follow(stages_.tick(now));
   // A member knows nothing of the ranks that its own wait for: the leader shows those.
   if (judging() && !rules_.stages.judged_elsewhere) show_waiting(now);
+  if (judging()) tell_of_questions(now);
+}
+
+// A rank's own question stands where its output does. A child may ask (a password, a host's key)
+// where a progress bar writes over the question, and behind the bar's line no status line is drawn.
+void RankMachine::tell_of_questions(TimePoint now) {
+  for (const auto& [rank, state] : stages_.ranks()) {
+    const std::string doing = state.doing(now);
+    const bool asks = state.alive() && state.activity(now) == Activity::attended &&
+                      doing.find(kInAChild) != std::string::npos;
+    if (!asks) {
+      asks_since_.erase(rank);
+      continue;
+    }
+    std::optional<TimePoint>& since = asks_since_.try_emplace(rank, now).first->second;
+    if (!since || now - *since < kQuestionTold) continue;
+    since.reset();
+    tell(fmt::format("rank {} {}; a progress bar may hide the question", rank.value, doing));
+  }
 }
 
 void RankMachine::show_waiting(TimePoint now) {

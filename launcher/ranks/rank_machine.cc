@@ -145,7 +145,11 @@ void RankMachine::follow(const std::vector<watch::StageAction>& wanted) {
 }
 
 void RankMachine::perform(const Failure& verdict) {
-  actions_.push_back(TellVerdict{verdict});
+  TellVerdict tell{verdict};
+  for (MissingRank& one : tell.verdict.missing)
+    if (const std::string below = worlds_.words(one.rank); !below.empty())
+      one.doing += (one.doing.empty() ? "" : "; ") + below;
+  actions_.push_back(std::move(tell));
 }
 
 void RankMachine::perform(const watch::StatusChanged& status) {
@@ -156,14 +160,21 @@ void RankMachine::perform(const watch::JobTraining&) {
   actions_.push_back(BeginTraining{});
 }
 
-// A rank that was started again is not held to how its former process ended.
+// A rank that was started again is not held to how its former process ended. A launcher that
+// restarts its ranks ends all of them first.
 void RankMachine::forget_former_life(const RankStarted& started) {
   if (!is_rank(started.rank, started.process)) return;
   const auto is_former = [&](const auto& one) {
     return one.rank == started.rank && one.process != started.process;
   };
+  const bool begins = rules_.stages.dead_rank == watch::DeadRank::is_restarted &&
+                      std::ranges::any_of(seen_.exits, is_former);
   std::erase_if(seen_.exits, is_former);
   std::erase_if(seen_.raised, is_former);
+  if (!begins) return;
+  seen_.exits.clear();
+  seen_.raised.clear();
+  actions_.push_back(TellNewLife{});
 }
 
 void RankMachine::take(const HookSpoke& event, TimePoint now) {
@@ -224,7 +235,20 @@ void RankMachine::note_finished(ProcessId process, const watch::HookMessage& mes
     actions_.push_back(RecordSome{report::record::Counted{rank->value, *exit->collectives}});
 }
 
-void RankMachine::hear(Event event, const HookSpoke& from, TimePoint now) {
+// What happens in a world below a rank is that rank's work.
+void RankMachine::hear(const Event& event, const HookSpoke& from, TimePoint now) {
+  if (from.message.source == Source::plugin) return hear_of_rank(event, from, now);
+  if (std::holds_alternative<StageEntered>(event) && !from.message.of_jax)
+    in_torch_.insert(from.process);
+  for (const Event& one : worlds_.sort(from.process, event, from.line, stages_))
+    hear_of_rank(one, from, now);
+  if (!worlds_.is_below(from.process)) return;
+  hooked_.erase(from.process);
+  stages_.give_back(from.process);
+  watch_exit(*from.message.rank, from.process);
+}
+
+void RankMachine::hear_of_rank(Event event, const HookSpoke& from, TimePoint now) {
   note_what_it_names(event);
   if (const auto* reached = std::get_if<StageReached>(&event)) record_stage(*reached);
   if (const auto* raised = std::get_if<RankRaised>(&event); raised && !is_helper(*raised))
@@ -233,17 +257,14 @@ void RankMachine::hear(Event event, const HookSpoke& from, TimePoint now) {
   if (const auto rank = rank_that_begins(event)) seen_.finished.erase(*rank);
   if (auto* started = std::get_if<RankStarted>(&event)) {
     // The first process that speaks may be a helper of the shell that is the rank.
-    const auto topmost = started->anew ? watch::topmost_of_rank(from.line) : std::nullopt;
+    const bool speaks = started->anew && started->process == from.process;
+    const auto topmost = speaks ? watch::topmost_of_rank(from.line) : std::nullopt;
     if (topmost && *topmost != started->process) started->wrapper = topmost;
-    if (started->wrapper) watch_exit(started->rank, *started->wrapper);
-    watch_exit(started->rank, from.process);
+    if (started->wrapper) note_process(started->rank, *started->wrapper);
+    note_process(started->rank, started->process);
   }
-  if (const auto* entered = std::get_if<StageEntered>(&event)) {
-    watch_exit(entered->rank, from.process);
-    if (from.message.source != Source::plugin && !from.message.of_jax)
-      in_torch_.insert(from.process);
-    if (is_a_ranks_child(entered->rank, from)) return;
-  }
+  if (const auto* entered = std::get_if<StageEntered>(&event))
+    note_process(entered->rank, entered->process);
   feed(event, now);
   if (const auto* entered = std::get_if<StageEntered>(&event);
       entered != nullptr && entered->stage == Stage::rendezvous)
@@ -259,8 +280,7 @@ void RankMachine::check_stores(TimePoint now) {
     const auto known = stages_.ranks().find(rank);
     if (known == stages_.ranks().end()) return;
     const watch::RankState& state = known->second;
-    if (!state.waits_in(Stage::rendezvous) || state.claimed_world != world || state.raised() ||
-        state.twin)
+    if (!state.waits_in(Stage::rendezvous) || state.claimed_world != world || state.raised())
       return;
   }
   if (ports_differ(seen_.knocking))
@@ -327,29 +347,13 @@ void RankMachine::note_call(Rank rank, const watch::HookCall& told) {
 bool RankMachine::wants_line(ProcessId process, const watch::HookMessage& message) const {
   if (frozen_) return false;
   return std::ranges::any_of(message.events, [&](const Event& event) {
-    if (const auto* started = std::get_if<RankStarted>(&event)) return started->anew;
-    const auto* entered = std::get_if<StageEntered>(&event);
-    const auto known =
-        entered != nullptr ? stages_.ranks().find(entered->rank) : stages_.ranks().end();
-    return known != stages_.ranks().end() && known->second.alive() &&
-           known->second.process() != process && known->second.entered(Stage::rendezvous);
+    return Worlds::wants_line(process, event, stages_);
   });
 }
 
 int RankMachine::parent_of(ProcessId process) const {
   const auto known = parents_.find(process);
   return known == parents_.end() ? 0 : known->second;
-}
-
-// A child of a rank has inherited its RANK, and may meet any other process, even at the same store.
-bool RankMachine::is_a_ranks_child(Rank rank, const HookSpoke& speaker) const {
-  const auto known = stages_.ranks().find(rank);
-  if (known == stages_.ranks().end()) return false;
-  const watch::RankState& state = known->second;
-  if (!state.alive() || state.process() == speaker.process || !state.entered(Stage::rendezvous))
-    return false;
-  return std::ranges::find(speaker.line, *state.process(), &watch::ProcessOfRank::process) !=
-         speaker.line.end();
 }
 
 // Each stage is recorded once, since hook, log and plugin may tell the same.
@@ -381,10 +385,11 @@ void RankMachine::take(const HookFlooded& event, TimePoint) {
 }
 
 void RankMachine::take(const NcclTold& told, TimePoint now) {
-  if (!judging()) return;
+  const auto process = std::visit([](const auto& one) { return one.process; }, told.event);
+  if (!judging() || worlds_.is_below(process)) return;
   if (const auto* started = std::get_if<RankStarted>(&told.event))
     // A process that /proc does not show here has no end that could be watched.
-    if (started->process.start_ticks != 0) watch_exit(started->rank, started->process);
+    if (started->process.start_ticks != 0) note_process(started->rank, started->process);
   if (const auto* reached = std::get_if<StageReached>(&told.event)) record_stage(*reached);
   feed(told.event, now);
 }
@@ -407,6 +412,8 @@ void RankMachine::take(const DriverSilent& event, TimePoint now) {
 void RankMachine::take(const AllStandStill& event, TimePoint) {
   if (!judging()) return;
   standstill_ = event;
+  for (auto& [rank, doing] : standstill_->doings)
+    if (const std::string below = worlds_.words(rank); !below.empty()) doing += "; " + below;
   actions_.push_back(AskPlaces{});
 }
 
@@ -422,14 +429,17 @@ void RankMachine::take(const StacksWanted&, TimePoint now) {
 }
 
 // A program may well wait for hours for what nobody here can see: it is ended for it only where
-// somebody has set a limit, and nothing could be removed that it waits for.
+// somebody has set a limit, or ranks wait for each other in a world below, and nothing could be
+// removed that it waits for.
 void RankMachine::take(const PlacesTold& told, TimePoint now) {
   if (!judging() || !standstill_) return;
   const auto [still, doings] = *std::exchange(standstill_, std::nullopt);
   std::string text = watch::describe_standstill(still.lasts, places_of(doings, told.answers));
   if (!told.locks.empty()) text += "; " + told.locks;
-  if (still.then == watch::StoodStill::Then::ends_the_job && told.left.empty())
-    return follow(stages_.stood_still(still.lasts, doings, text, now));
+  const bool waits_below = std::ranges::any_of(
+      doings, [this](const auto& one) { return !worlds_.words(one.first).empty(); });
+  const bool ends = still.then == watch::StoodStill::Then::ends_the_job || waits_below;
+  if (ends && told.left.empty()) return follow(stages_.stood_still(still.lasts, doings, text, now));
   actions_.push_back(RecordEvent{report::record::Status{stages_.counts_text() + " · " + text}});
   actions_.push_back(TellNotice{text});
   if (!told.left.empty()) actions_.push_back(RemoveLocks{told.left});
@@ -441,8 +451,12 @@ void RankMachine::take(const RankSpawned& event, TimePoint now) {
 }
 
 // The reaper reports the end of processes that we spawned; every other process needs a pidfd.
-void RankMachine::watch_exit(Rank rank, ProcessId process) {
+void RankMachine::note_process(Rank rank, ProcessId process) {
   seen_.pids.insert(process.pid);
+  watch_exit(rank, process);
+}
+
+void RankMachine::watch_exit(Rank rank, ProcessId process) {
   if (spawned_.contains(process) || !watched_.insert(process).second) return;
   actions_.push_back(WatchExit{rank, process});
 }
@@ -458,6 +472,7 @@ void RankMachine::take(const ProcessEnded& event, TimePoint now) {
   if (was_rank && is_rank(end.rank, end.process)) seen_.exits.push_back(end);
   watched_.erase(end.process);
   silent_.erase(end.process);
+  worlds_.ended(end.process);
   look_again(now);
 }
 
@@ -473,8 +488,7 @@ bool RankMachine::is_helper(const RankRaised& raised) const {
   const auto known = stages_.ranks().find(raised.rank);
   if (known == stages_.ranks().end() || !known->second.process()) return false;
   const watch::RankState& state = known->second;
-  const bool is_twin = state.twin && state.twin->process == raised.process;
-  return state.process() != raised.process && !is_twin;
+  return state.process() != raised.process && !stages_.is_elsewhere(raised.process);
 }
 
 bool RankMachine::is_rank(Rank rank, ProcessId process) const {

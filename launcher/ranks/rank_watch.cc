@@ -38,6 +38,12 @@ DriverWatch::Limits driver_limits(const watch::StageLimits& limits) {
   return {limits.quiet, std::min(limits.init, kDriverAnswersWithin)};
 }
 
+// A pod's entrypoint, and all that it starts, has the number of its node as RANK.
+std::optional<watch::RankIdentity> own_identity() {
+  const auto environment = host::environment_of(host::self().pid);
+  return environment ? watch::identity_in(*environment) : std::nullopt;
+}
+
 // RANK of a process that was started with this value of NCCL_DEBUG_FILE.
 std::optional<Rank> rank_by_environment(int pid, std::string_view log_file) {
   const auto environment = host::environment_of(pid);
@@ -91,7 +97,7 @@ RankWatch::RankWatch(const Services& services, RankWatchConfig config, Listener&
     : services_(services),
       config_(std::move(config)),
       listener_(listener),
-      machine_({config_.stages, config_.hook.has_value()}),
+      machine_({config_.stages, config_.hook.has_value(), own_identity()}),
       looker_(table_, sockets_),
       sampler_(table_),
       timer_(services.io),
@@ -185,7 +191,7 @@ void RankWatch::freeze() {
 }
 
 bool RankWatch::training() const {
-  return machine_.stages().training() || machine_.stages().may_have_trained();
+  return machine_.may_have_trained();
 }
 
 void RankWatch::ask_ranks(const std::filesystem::path& directory, Duration limit, Whom whom) {
@@ -460,7 +466,7 @@ void RankWatch::perform(const BeginTraining&) {
   listener_.on_status({});
   listener_.on_training();
   // Unless a stall is to be reported nobody asks the hooks any more, so their threads can end.
-  if (config_.stall != Duration::zero()) stall_.begin();
+  if (config_.stall != Duration::zero()) stall_.begin(world_size());
 }
 
 void RankWatch::perform(const ShowStatus& show) {
@@ -477,6 +483,10 @@ void RankWatch::perform(const TellNotice& tell) {
 
 void RankWatch::perform(const TellNcclSaid& tell) {
   listener_.on_nccl_said(tell.words.rank, tell.words.said);
+}
+
+void RankWatch::perform(const TellNewLife&) {
+  listener_.on_new_life();
 }
 
 void RankWatch::perform(const TellRanksGone&) {

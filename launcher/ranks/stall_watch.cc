@@ -17,8 +17,8 @@
 #include "safelaunch/host/process_facts.h"
 
 // The counters of the ranks' collectives say whether training moves. Each counts over all groups of
-// a rank, and output of the job counts as movement too. Stall decides; here its questions are asked
-// and its timer is set.
+// a rank. Stall decides; here its questions are asked, the ranks are looked at, and its timer is
+// set.
 namespace safelaunch::ranks {
 namespace {
 
@@ -66,9 +66,9 @@ watch::Collectives sum_of(const std::map<std::string, watch::GroupCounters>& gro
   return sum;
 }
 
-void StallWatch::begin() {
+void StallWatch::begin(int ranks) {
   if (timeout_ == Duration::zero()) return;
-  stall_.emplace(timeout_, Clock::now());
+  stall_.emplace(timeout_, Clock::now(), ranks);
   rearm();
 }
 
@@ -96,8 +96,19 @@ void StallWatch::rearm() {
   });
 }
 
+// Looks lie half of the timeout apart, and tell of all that was done in between.
+void StallWatch::look() {
+  const TimePoint now = Clock::now();
+  for (const auto& [rank, state] : listener_.ranks_now()) {
+    if (!state.alive() || !state.process()->is_here()) continue;
+    if (const auto seen = sampler_.look(rank, *state.process(), now))
+      stall_->on_activity(rank, seen->activity, now);
+  }
+}
+
 void StallWatch::tick() {
   if (!stall_) return;
+  look();
   if (const auto action = stall_->tick(Clock::now())) {
     if (const auto* report = std::get_if<watch::StallReport>(&*action))
       listener_.on_stall(*report);
@@ -148,7 +159,7 @@ bool StandstillWatch::all_still(TimePoint now) {
   const host::SocketTraffic traffic = host::socket_traffic();
   for (const auto& [rank, state] : listener_.ranks_now()) {
     if (!state.alive()) continue;
-    if (waits_in_a_stage(state)) return false;
+    if (waits_in_a_stage(state) || state.awaits_person()) return false;
     if (!state.process()->is_here()) return false;  // only its own node could compare its looks
     host::TreeSample& seen = looks_[rank] = host::sample_tree(*state.process(), now, table_);
     host::add_traffic(seen, traffic);

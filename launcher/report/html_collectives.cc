@@ -61,6 +61,14 @@ constexpr std::size_t kMostMatrixRows = 64;
 
 void write_cell(const CalledMatrix::Row& row, const CollectivePlace& place, HtmlWriter& to) {
   const auto called = row.called.find(place);
+  // A row holds the last collectives of each group alone.
+  const bool is_earlier = std::ranges::any_of(row.called, [&](const auto& one) {
+    return one.first.group == place.group && one.first.number > place.number;
+  });
+  if (called == row.called.end() && is_earlier) {
+    to.markup("<td class=\"dim\">earlier</td>");
+    return;
+  }
   if (called == row.called.end()) {
     to.markup("<td class=\"not\">not called</td>");
     return;

@@ -201,6 +201,11 @@ void Attempt::on_answers(const ranks::RankAnswers& answers) {
   take(RanksAnswered{answers});
 }
 
+// No failure of this life is shown by words of the one before.
+void Attempt::on_new_life() {
+  output_.forget_tails();
+}
+
 void Attempt::on_ranks_gone() {
   stopper_.ranks_gone();
 }

@@ -132,6 +132,7 @@ class Attempt final : Workers::Listener, ranks::RankWatch::Listener, output::Job
   void on_stall(const watch::StallReport& report) override;
   void on_nccl_said(std::optional<Rank> rank, const nccl::Said& said) override;
   void on_answers(const ranks::RankAnswers& answers) override;
+  void on_new_life() override;
   void on_ranks_gone() override;
   void on_picture(const std::vector<ranks::RankPicture>& ranks) override;
   void on_nodes_asked() override;

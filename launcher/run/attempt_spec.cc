@@ -90,6 +90,7 @@ watch::StageLimits limits_of(const settings::RunOptions& options,
   limits.collective = options.collective_timeout.value_or(profile.collective);
   limits.quiet = options.quiet_timeout.value_or(profile.quiet);
   limits.work = options.work_timeout.value_or(profile.work);
+  limits.stopped = options.stopped_timeout.value_or(limits.stopped);
   return limits;
 }
 

@@ -59,10 +59,9 @@ struct Deadline {
 
 std::vector<Deadline> deadlines_of(const AttemptSpec& spec) {
   const watch::StageLimits& limits = spec.stages.limits;
-  return {{"init", limits.init},         {"collective", limits.collective},
-          {"quiet", limits.quiet},       {"work", limits.work},
-          {"start", spec.start},         {"stall", spec.stall},
-          {"grace", spec.grace.of_ranks}};
+  return {{"init", limits.init}, {"collective", limits.collective}, {"quiet", limits.quiet},
+          {"work", limits.work}, {"stopped", limits.stopped},       {"start", spec.start},
+          {"stall", spec.stall}, {"grace", spec.grace.of_ranks}};
 }
 
 std::string shown(const Deadline& deadline) {

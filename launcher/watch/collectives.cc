@@ -397,7 +397,7 @@ CollectivesCompared compare(const std::map<Rank, RankCollectives>& ranks) {
   const auto behind = waits.behind();
   for (const auto& [rank, waiting] : behind) result.behind.push_back(rank);
   result.behind_what = behind_in_words(behind, waits);
-  if (behind.empty()) result.together = together_in_words(ranks);
+  if (behind.empty()) result.together_in = together_in_words(ranks);
   return result;
 }
 

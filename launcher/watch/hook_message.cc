@@ -196,6 +196,8 @@ class Translation {
     if (name == "coll.enter") return entered(Stage::collective, text(packet_, "op"));
     if (name == "coll.queued") return queued();
     if (name == "coll.done") return reached(Stage::collective);
+    if (name == "person.enter") return person();
+    if (name == "person.exit") return attended({});
     if (name == "comm") return start();
     if (name == "coll.issued") return issued();
     if (name == "exception" || name.ends_with(".failed")) return raised();
@@ -212,6 +214,7 @@ class Translation {
   void init() {
     if (text(packet_, "backend") == "jax") speaker_.uses_jax = true;
     entered(Stage::group, text(packet_, "backend"));
+    std::get<StageEntered>(message_.events.back()).meets = text(packet_, "meets");
   }
 
   // The collectives of JAX are inside compiled programs, where no hook sees them. Where no plugin
@@ -258,6 +261,16 @@ class Translation {
   void reached(Stage stage) {
     message_.events.emplace_back(
         StageReached{*message_.rank, speaker_.process, stage, speaker_.source});
+  }
+
+  void person() {
+    const auto port = number_of(packet_, "port", 1, 65'535);
+    attended("waits for " + text(packet_, "by") + (port ? fmt::format(" on port {}", *port) : ""));
+  }
+
+  void attended(std::string doing) {
+    message_.events.emplace_back(
+        RankAttended{*message_.rank, speaker_.process, std::move(doing)});
   }
 
   void raised() {

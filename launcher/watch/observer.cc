@@ -76,6 +76,11 @@ std::optional<int> number_named(const Environment& environment, const char* name
   return number && *number >= 0 && *number <= most ? number : std::nullopt;
 }
 
+int store_port_in(const Environment& environment) {
+  constexpr int kLastPort = 65'535;
+  return number_named(environment, "MASTER_PORT", kLastPort).value_or(0);
+}
+
 bool any_starts_with(const std::vector<std::string>& names, std::string_view prefix) {
   return std::any_of(names.begin(), names.end(),
                      [&](const std::string& name) { return name.starts_with(prefix); });
@@ -163,11 +168,16 @@ std::vector<ProcessOfRank> line_of(const ProcessOfRank& speaker, int parent, Pro
                                    const host::ProcessTable& table) {
   std::vector<ProcessOfRank> line{speaker};
   const auto still_there = table.facts(speaker.process.pid);
-  if (still_there && still_there->id == speaker.process) parent = still_there->parent;
+  if (still_there && still_there->id == speaker.process) {
+    parent = still_there->parent;
+    const auto environment = host::environment_of(speaker.process.pid);
+    if (environment) line.front().store_port = store_port_in(*environment);
+  }
   for (auto facts = table.facts(parent); facts && facts->id.pid > 1 && facts->id != root;
        facts = table.facts(facts->parent)) {
     const auto environment = host::environment_of(facts->id.pid);
-    line.push_back({facts->id, environment ? identity_in(*environment) : std::nullopt});
+    line.push_back({facts->id, environment ? identity_in(*environment) : std::nullopt,
+                    environment ? store_port_in(*environment) : 0});
   }
   return line;
 }
@@ -185,9 +195,7 @@ SeenProcess ProcessObserver::read(const host::ProcessFacts& facts,
   const Environment environment = host::environment_of(facts.id.pid).value_or(Environment{});
   if (const auto identity = identity_in(environment)) process.rank = identity->rank;
   process.world_size = number_named(environment, "WORLD_SIZE", kMostRanks);
-  constexpr int kLastPort = 65'535;
-  const auto port = number_named(environment, "MASTER_PORT", kLastPort);
-  process.store_port = static_cast<std::uint16_t>(port.value_or(0));
+  process.store_port = static_cast<std::uint16_t>(store_port_in(environment));
   process.has_torch = host::maps_contain(facts.id.pid, "libtorch_cpu.so");
   return process;
 }

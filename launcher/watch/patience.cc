@@ -34,7 +34,7 @@ Patience patience_with_dead(const RankState& rank, Stage stage, TimePoint since,
   if (rank.blind()) return {after(ended, limits.quiet), true};
   // The rank entered the stage and its status is unknown. It may have succeeded, and the other
   // ranks' reports may still be on their way.
-  if (rank.entered(stage)) return {after(ended, limits.stopped), true};
+  if (rank.entered(stage)) return {after(ended, limits.news), true};
   // The world's group needs every rank. A group of some ranks does not: a rank at work outside it
   // may have nothing to do with it.
   if (stage >= Stage::communicator) return {after(since, limit_of(stage, limits)), false};

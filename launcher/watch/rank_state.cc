@@ -62,6 +62,16 @@ void RankState::begin_anew() {
   worlds_left_ = before.worlds_left_;
 }
 
+void RankState::give_back() {
+  if (wrappers_.empty()) {
+    *this = RankState();
+    return;
+  }
+  const Wrapper wrapper = wrappers_.back();
+  wrappers_.pop_back();
+  start_over(wrapper.process, wrapper.evidence);
+}
+
 void RankState::leave_world() {
   had_collective_ = had_collective();
   if (reached(Stage::group)) ++worlds_left_;
@@ -116,7 +126,6 @@ void RankState::raise(const RankRaised& raised) {
 }
 
 void RankState::exit(ProcessId process, std::optional<ExitStatus> status, TimePoint now) {
-  if (twin && twin->process == process) twin.reset();
   if (process_ != process || ended()) {
     std::erase_if(wrappers_, [&](const Wrapper& wrapper) { return wrapper.process == process; });
     return;
@@ -149,7 +158,15 @@ void RankState::came_through(TimePoint now) {
     if (entered_[i]) reach(static_cast<Stage>(i), now);
 }
 
+void RankState::await_person(std::string doing, TimePoint now) {
+  awaits_person_ = std::move(doing);
+  attended_at_ = now;
+  calm_since_ = {};
+}
+
 void RankState::sample(Activity activity, std::string doing, TimePoint now, Duration period) {
+  if (awaits_person()) activity = Activity::attended;
+  if (activity == Activity::attended) attended_at_ = now;
   activity_ = activity;
   doing_ = std::move(doing);
   sampled_at_ = now;
@@ -174,6 +191,7 @@ Stage RankState::furthest() const {
 
 Activity RankState::activity(TimePoint now) const {
   if (ended()) return Activity::dead;
+  if (awaits_person()) return Activity::attended;
   if (now - sampled_at_ > kSampleIsFresh) return Activity::unseen;
   const bool stands_still = activity_ == Activity::quiet || activity_ == Activity::idling;
   return device_works_ && stands_still ? Activity::working : activity_;
@@ -181,6 +199,7 @@ Activity RankState::activity(TimePoint now) const {
 
 std::string RankState::doing(TimePoint now) const {
   if (ended()) return status_ ? describe(*status_) : "exit status unknown";
+  if (awaits_person()) return awaits_person_;
   if (device_works_) return "its device works on what came before the collective";
   const std::string doing = now - sampled_at_ > kSampleIsFresh ? std::string() : doing_;
   if (known()) return doing;

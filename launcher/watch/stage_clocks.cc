@@ -147,12 +147,18 @@ void Stages::take_stock() {
     if (auto one = standing(stage)) standings_.push_back(std::move(*one));
 }
 
+// Nobody is held to the time in which a person had the rank in hand.
+TimePoint Stages::counts_from(const RankState& rank, const Standing& standing) {
+  return std::max(standing.since, rank.attended_at());
+}
+
 Patience Stages::patience(Rank rank, const Standing& standing, TimePoint now) const {
   const RankState& state = state_of(rank);
   const bool ended_well = state.status() && succeeded(*state.status());
   if (config_.dead_rank == DeadRank::is_restarted && state.ended() && !ended_well)
     return {standing.since + limit_of(standing.stage, config_.limits), false};
-  Patience one = patience_with(state, standing.stage, standing.since, now, config_.limits);
+  Patience one =
+      patience_with(state, standing.stage, counts_from(state, standing), now, config_.limits);
   if (one.until && state.awaits_local(now)) {
     const Patience with_helpers =
         patience_with(helpers_, standing.stage, standing.since, now, config_.limits);
@@ -180,10 +186,14 @@ std::optional<TimePoint> Stages::overdue_at(const Standing& standing, TimePoint 
   if (limit == Duration::zero() && standing.missing.empty()) return std::nullopt;
   TimePoint last = standing.since;
   if (standing.missing.empty()) {
-    const TimePoint news = std::max(last, progress_);
+    TimePoint news = std::max(last, progress_);
+    for (const Rank rank : standing.waiting) {
+      if (state_of(rank).activity(now) == Activity::attended) return std::nullopt;
+      news = std::max(news, state_of(rank).attended_at());
+    }
     const bool some_try = std::ranges::any_of(
         standing.waiting, [this](Rank rank) { return state_of(rank).waits_in(Stage::rendezvous); });
-    // Its pauses grew also while a person held another rank, and no time passed here.
+    // Its pauses grew also while no time passed here.
     const auto waited = std::chrono::duration_cast<Duration>(news - standing.since) + clock_.lost();
     last = news + (some_try ? std::max(limit, next_try_within(waited)) : limit);
   }
@@ -198,8 +208,8 @@ std::optional<TimePoint> Stages::overdue_at(const Standing& standing, TimePoint 
     last = std::max(last, *one.until);
   }
   for (const Rank rank : without_world()) {
-    const Patience one =
-        patience_with(state_of(rank), standing.stage, standing.since, now, config_.limits);
+    const Patience one = patience_with(state_of(rank), standing.stage,
+                                       counts_from(state_of(rank), standing), now, config_.limits);
     if (!one.until) return std::nullopt;
     last = std::max(last, *one.until);
   }
@@ -225,10 +235,10 @@ Patience Stages::patience_with_passed(const RankState& rank, const Standing& sta
   // Ranks that come through together end together, and the others' reports may still be on their
   // way.
   if (const auto ended = rank.ended_at())
-    return {std::max(standing.since, *ended + config_.limits.stopped), false};
+    return {std::max(standing.since, *ended + config_.limits.news), false};
   if (!rank.known()) return {standing.since, false};
   if (busy(rank, now))
-    return patience_with(rank, standing.stage, standing.since, now, config_.limits);
+    return patience_with(rank, standing.stage, counts_from(rank, standing), now, config_.limits);
   const Duration limit = limit_of(standing.stage, config_.limits);
   if (limit == Duration::zero()) return {};
   const TimePoint calm = rank.calm_since(Activity::idling).value_or(standing.since);
@@ -274,12 +284,6 @@ bool Stages::suspended(TimePoint now) const {
     any = true;
   }
   return any;
-}
-
-bool Stages::attended(TimePoint now) const {
-  return std::ranges::any_of(ranks_, [&](const auto& one) {
-    return one.second.alive() && one.second.activity(now) == Activity::attended;
-  });
 }
 
 std::vector<Rank> Stages::sample_these() const {

@@ -129,11 +129,10 @@ std::vector<StageAction> Stages::stood_still(Duration lasts,
   return finish(monotonic);
 }
 
-// Time stands still while somebody has stopped all ranks, or has one of them in hand: nobody can
-// come meanwhile.
+// Time stands still while somebody has stopped all ranks: nobody can come meanwhile.
 TimePoint Stages::job_time(TimePoint monotonic) {
   const TimePoint now = clock_.at(monotonic);
-  if (suspended(now) || attended(now)) return clock_.read_frozen(monotonic);
+  if (suspended(now)) return clock_.read_frozen(monotonic);
   return clock_.read(monotonic, due_);
 }
 
@@ -176,7 +175,7 @@ RankState* Stages::claim(Rank rank, ProcessId process, Source source, RankEviden
   switch (state.claim(process, evidence)) {
     case RankClaim::held:
     case RankClaim::taken: return &state;
-    case RankClaim::contested: state.twin = {.process = process, .store = {}}; return nullptr;
+    case RankClaim::contested: elsewhere_.try_emplace(process, Elsewhere{rank, {}}); return nullptr;
     case RankClaim::ignored: return nullptr;
   }
   return nullptr;
@@ -192,6 +191,16 @@ bool Stages::change_places(Rank from, Rank to, RankEvidence evidence) {
   const bool contested = wanted.alive() && wanted.evidence() == RankEvidence::entered;
   if (!contested) std::swap(present, wanted);
   return true;
+}
+
+void Stages::give_back(ProcessId process) {
+  elsewhere_.erase(process);
+  if (const auto rank = rank_of(process)) {
+    ranks_[*rank].give_back();
+    const std::vector<Rank>& here = config_.expected_here;
+    if (!ranks_[*rank].known() && std::ranges::find(here, *rank) == here.end()) ranks_.erase(*rank);
+  }
+  take_stock();
 }
 
 RankState* Stages::held_by(Rank rank, ProcessId process) {
@@ -230,8 +239,10 @@ void Stages::apply(const StageEntered& event, TimePoint now) {
   const RankEvidence evidence = meets_others ? RankEvidence::entered
                                 : follows    ? RankEvidence::hook
                                              : evidence_of(event.source);
+  // A process is in one world at a time.
+  if (meets_others && event.stage == Stage::group) elsewhere_.erase(event.process);
   RankState* state = claim(event.rank, event.process, event.source, evidence);
-  std::optional<RankState::Twin>& twin = ranks_[event.rank].twin;
+  const std::string& store = event.stage == Stage::rendezvous ? event.detail : event.meets;
   if (state != nullptr) {
     // The hook does not report an init_process_group that torch refuses because a group exists, so
     // this call joins a new world.
@@ -243,9 +254,10 @@ void Stages::apply(const StageEntered& event, TimePoint now) {
     state->enter(event.stage, now);
     if (event.stage == Stage::communicator) state->awaits = event.awaits;
     if (event.world_size) state->claimed_world = event.world_size;
-    if (event.stage == Stage::rendezvous) state->store = event.detail;
-  } else if (twin && twin->process == event.process && event.stage == Stage::rendezvous) {
-    twin->store = event.detail;
+    if (!store.empty()) state->store = store;
+  } else if (const auto other = elsewhere_.find(event.process);
+             other != elsewhere_.end() && !store.empty()) {
+    other->second.store = store;
   }
 }
 
@@ -262,9 +274,9 @@ void Stages::apply(const RankSilent& event, TimePoint) {
 
 void Stages::apply(const StageReached& event, TimePoint now) {
   RankState* state = claim(event.rank, event.process, event.source, evidence_of(event.source));
-  std::optional<RankState::Twin>& twin = ranks_[event.rank].twin;
-  if (twin && twin->process == event.process && event.stage == Stage::collective)
-    twin->through = true;
+  if (const auto other = elsewhere_.find(event.process);
+      other != elsewhere_.end() && event.stage == Stage::collective)
+    other->second.through = true;
   if (state == nullptr) return;
   if (!state->reached(event.stage)) progress_ = arrival_ = now;
   state->reach(event.stage, now);
@@ -279,6 +291,7 @@ void Stages::apply(const RankRaised& event, TimePoint now) {
 }
 
 void Stages::apply(const RankExited& event, TimePoint now) {
+  elsewhere_.erase(event.process);
   const auto found = ranks_.find(event.rank);
   if (found != ranks_.end()) found->second.exit(event.process, event.status, now);
 }
@@ -288,6 +301,10 @@ void Stages::apply(const RankActivity& event, TimePoint now) {
   if (found == ranks_.end() || !found->second.alive()) return;
   found->second.sample(event.activity, event.doing, now, config_.look_every);
   found->second.note_awaits_local(event.awaits_local);
+}
+
+void Stages::apply(const RankAttended& event, TimePoint now) {
+  if (RankState* state = held_by(event.rank, event.process)) state->await_person(event.doing, now);
 }
 
 // ---- what follows from it -----------------------------------------------------------------------
@@ -302,16 +319,18 @@ void Stages::decide(Failure verdict) {
 }
 
 void Stages::check_contradictions(Rank rank) {
-  check_twin(rank);
+  check_given_twice(rank);
   check_world_sizes(rank);
 }
 
-void Stages::check_twin(Rank rank) {
-  // A child of the rank may well run a group of its own, at another store, under an inherited RANK;
-  // and a launcher that restarts ranks may show us the new one before the old one's end.
+void Stages::check_given_twice(Rank rank) {
+  // A launcher that restarts ranks may show us the new one before the old one's end.
   const RankState& state = state_of(rank);
-  if (!state.twin || state.store.empty() || state.twin->store != state.store) return;
-  if (config_.dead_rank == DeadRank::is_restarted) return;
+  if (!state.alive() || state.store.empty() || config_.dead_rank == DeadRank::is_restarted) return;
+  const auto twin = std::ranges::find_if(elsewhere_, [&](const auto& one) {
+    return one.second.rank == rank && one.second.store == state.store;
+  });
+  if (twin == elsewhere_.end()) return;
   Failure verdict{.kind = FailureKind::duplicate_rank,
                   .certainty = Certainty::confirmed,
                   .stage = Stage::rendezvous,
@@ -320,7 +339,7 @@ void Stages::check_twin(Rank rank) {
   verdict.missing = {{.rank = rank, .inside = true}, {.rank = rank, .inside = true}};
   verdict.proof =
       fmt::format("two processes have rank {}: pid {} and pid {} both came to {} with it",
-                  rank.value, state.process()->pid, state.twin->process.pid, state.store);
+                  rank.value, state.process()->pid, twin->first.pid, state.store);
   decide(std::move(verdict));
 }
 
@@ -382,11 +401,12 @@ void Stages::check_overdue(TimePoint now) {
 
 std::optional<TimePoint> Stages::trains_at() const {
   if (world_size() == 0) return std::nullopt;
+  // A second world may wait still.
+  if (std::ranges::any_of(elsewhere_, [](const auto& one) { return !one.second.through; }))
+    return std::nullopt;
   Duration wait{0};
   for (int i = 0; i < world_size(); ++i) {
     const RankState& state = state_of(Rank{i});
-    // A second world, whose ranks have the numbers of the first one's, may wait still.
-    if (state.twin && !state.twin->through) return std::nullopt;
     if (state.reached(Stage::collective)) continue;
     if (!state.blind()) return std::nullopt;
     if (state.reached(Stage::group)) continue;

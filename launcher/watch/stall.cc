@@ -7,8 +7,8 @@
 #include "safelaunch/watch/hook_message.h"
 
 // The ranks are asked at half of the time and at its end, and the second answer has a second to
-// come. An answer that differs from the one before is as good as output. After the report the
-// asking goes on, because a silent job may move again.
+// come. An answer that differs from the one before is movement. After the report the asking goes
+// on, because a job that stood still may move again.
 namespace safelaunch::watch {
 namespace {
 
@@ -29,6 +29,23 @@ std::string how_far(Collectives behind, Collectives most) {
 void Stall::moved(TimePoint now) {
   moved_at_ = std::max(moved_at_, now);
   step_ = Step::silent;
+}
+
+// torch without a flight recorder answers with nothing, and counts nothing.
+bool Stall::output_counts() const {
+  const auto counts = [](const auto& one) { return one.second.begun > 0; };
+  return ranks_ == 0 || std::ranges::count_if(counters_, counts) < ranks_;
+}
+
+void Stall::on_output(TimePoint now) {
+  if (output_counts() && asked_) moved(now);
+}
+
+// A rank that waits in a collective may use a whole CPU for it.
+void Stall::on_activity(Rank rank, Activity activity, TimePoint now) {
+  if (!asked_ || (activity != Activity::working && activity != Activity::attended)) return;
+  const auto known = counters_.find(rank);
+  if (known == counters_.end() || known->second.begun <= known->second.finished) moved(now);
 }
 
 void Stall::on_counters(Rank rank, Collectives counters, TimePoint now) {
@@ -55,6 +72,7 @@ std::optional<StallAction> Stall::tick(TimePoint now) {
   const auto due = next_deadline();
   if (!due || now < *due) return std::nullopt;
   looked_at_ = now;
+  asked_ = true;
   switch (step_) {
     case Step::silent: step_ = Step::asked; return AskCounters{};
     case Step::asked: step_ = Step::asked_again; return AskCounters{};
@@ -65,7 +83,8 @@ std::optional<StallAction> Stall::tick(TimePoint now) {
 }
 
 StallReport Stall::report(TimePoint now) const {
-  StallReport report{std::chrono::duration_cast<Duration>(now - moved_at_), {}, counters_};
+  StallReport report{
+      std::chrono::duration_cast<Duration>(now - moved_at_), {}, counters_, output_counts()};
   const Collectives most = furthest(counters_);
   for (const auto& [rank, reached] : counters_)
     if (reached < most) report.lagging.push_back(rank);
@@ -77,7 +96,8 @@ StallReport Stall::report(TimePoint now) const {
 std::string describe(const StallReport& report) {
   const auto silent = std::chrono::duration_cast<std::chrono::seconds>(report.silent_for);
   std::string text =
-      fmt::format("no output and no collective finished for {}", format_duration(silent));
+      fmt::format("no {}collective finished for {}", report.output_counts ? "output and no " : "",
+                  format_duration(silent));
   if (report.lagging.empty()) return text;
   const Collectives behind = report.counters.at(report.lagging.front());
   std::vector<Rank> ranks = report.lagging;

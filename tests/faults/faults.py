@@ -6,7 +6,7 @@ import uuid
 import running
 from workbench import Impossible, harness, place
 
-DEADLINES = ["--init-timeout", "6s", "--collective-timeout", "6s", "--quiet-timeout", "3s", "--work-timeout", "8s"]
+DEADLINES = ["--init-timeout", "6s", "--collective-timeout", "6s", "--quiet-timeout", "3s", "--work-timeout", "8s", "--stopped-timeout", "5s"]
 
 
 def run_bare(fault, bench, mark):

@@ -8,7 +8,8 @@ import running
 import workbench
 from workbench import Impossible, harness, place
 
-DEADLINES = ["--init-timeout", "8s", "--collective-timeout", "8s", "--quiet-timeout", "5s", "--work-timeout", "60s"]
+DEADLINES = ["--init-timeout", "8s", "--collective-timeout", "8s", "--quiet-timeout", "5s", "--work-timeout", "60s",
+             "--stopped-timeout", "5s"]
 
 
 def run_once(program, command, before=lambda directory: []):

@@ -155,9 +155,9 @@ class Bench:
         """A script that has its process group, and then does what the text says."""
         return self.script(INIT + text)
 
-    def program(self, text, end=MEET):
+    def program(self, text, end=MEET, name="job.py"):
         """A script of a healthy program: what all have, the text, and then their meeting."""
-        return self.script(START + text + end)
+        return self.script(START + text + end, name)
 
     def train(self, text="", end=MEET, ranks=2, options=()):
         """The usual healthy program: torchrun runs the text, then all ranks meet."""

@@ -1,5 +1,6 @@
 """The stages of torch, under every way to start its ranks."""
 import importlib.util
+import textwrap
 import unittest
 
 import harness
@@ -87,6 +88,60 @@ class Stages(harness.HookTest):
             for worker in collector.drained().ranks().values():
                 self.assertIs(worker.first("store.enter")["init"], True)
                 self.assertIs(worker.first("store.exit")["init"], True)
+
+    def test_a_world_tells_where_its_ranks_meet(self):
+        path = harness.script("""
+            import os, torch.distributed as dist
+            os.environ.pop("TORCHELASTIC_USE_AGENT_STORE", None)
+            rank, folder = int(os.environ["RANK"]), os.path.dirname(os.path.abspath(__file__))
+            port = int(os.environ["MASTER_PORT"])
+            for init_method in "env://", "tcp://127.0.0.1:%d" % port, "file://%s/init" % folder:
+                dist.init_process_group("gloo", init_method=init_method, rank=rank, world_size=2)
+                dist.barrier()
+                dist.destroy_process_group()
+            store = dist.PrefixStore("a", dist.FileStore(folder + "/store", 2))
+            dist.init_process_group("gloo", store=store, rank=rank, world_size=2)
+            dist.barrier()
+        """)
+        with Collector() as collector:
+            env = harness.environment(collector)
+            self.assert_ended_well(*harness.run_ranks(path, env))
+            folder = harness.os.path.dirname(path)
+            for worker in collector.drained().ranks().values():
+                first, *others = [event["meets"] for event in worker.all("init.enter")]
+                self.assertEqual(others, [first, "file:%s/init" % folder, "file:%s/store" % folder])
+
+    def test_a_world_that_meets_nobody_says_nothing(self):
+        path = harness.script(textwrap.dedent("""
+            import os, torch, torch.distributed as dist
+            from torch.testing._internal.distributed.fake_pg import FakeStore
+            dist.init_process_group("fake", rank=3, world_size=8, store=FakeStore())
+            dist.new_group([3, 4])
+            dist.all_reduce(torch.ones(1))
+            dist.destroy_process_group()
+            dist.init_process_group("gloo", rank=0, world_size=1, store=dist.PrefixStore("a", dist.HashStore()))
+            dist.destroy_process_group()
+        """) + textwrap.dedent(TRAIN))
+        with Collector() as collector:
+            self.assert_ended_well(*harness.run_ranks(path, harness.environment(collector)))
+            ranks = collector.drained().ranks()
+            self.assertEqual(sorted(ranks), [0, 1])
+            for rank, worker in ranks.items():
+                self.assertEqual(worker.names(), STAGES)
+                self.assertEqual({event["rank"] for event in worker.events[1:]}, {rank})
+                self.assertEqual({event["world"] for event in worker.events[1:]}, {2})
+
+    def test_the_second_world_of_a_process_has_a_number_of_its_own(self):
+        path = harness.script(textwrap.dedent("""
+            import os, torch.distributed as dist
+            folder = os.path.dirname(os.path.abspath(__file__))
+            dist.init_process_group("gloo", init_method="file://%s/%d" % (folder, os.getpid()), rank=0, world_size=1)
+            dist.destroy_process_group()
+        """) + textwrap.dedent(TRAIN))
+        with Collector() as collector:
+            self.assert_ended_well(*harness.run_ranks(path, harness.environment(collector)))
+            said = [[(event["rank"], event["world"]) for event in worker.all("init.enter")] for worker in collector.drained().workers]
+            self.assertEqual(sorted(said), [[(0, 1), (0, 2)], [(0, 1), (1, 2)]])
 
     def test_a_group_tells_who_is_in_it(self):
         with Collector() as collector:

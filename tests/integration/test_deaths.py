@@ -147,6 +147,16 @@ class Deaths(SafelaunchTest):
         run = self.run_safelaunch(*torchrun("--nproc_per_node=2", "--max-restarts", "1", script))
         self.assert_named(run, 0, 1)
 
+    def test_the_words_of_a_former_life_are_not_quoted(self):
+        script = self.script("import os, sys, time\n"
+                             "rank, life = os.environ['RANK'], os.environ['TORCHELASTIC_RESTART_COUNT']\n"
+                             "if life == '0' and rank == '1': raise RuntimeError('[rank1]: bad luck in the first life')\n"
+                             "if life == '1' and rank == '0': sys.exit('the second life')\n"
+                             "time.sleep(600)\n")
+        run = self.run_safelaunch(*torchrun("--nproc_per_node=2", "--max-restarts", "1", script))
+        self.assert_named(run, 0, 1)
+        self.assertNotIn("bad luck", str(run.attempts[0]["cause"]) + run.err.partition("safelaunch: what happened")[2], str(run))
+
     def test_torchruns_own_restarts_go_on_as_without_us(self):
         run = self.run_safelaunch(*torchrun("--nproc_per_node=2", "--max-restarts", "1", self.script(RESTARTED)))
         self.assert_status(run, 0)

@@ -219,7 +219,7 @@ class ARankStoppedInItsFirstCollective(HangTest):
         self.assertIn("hung in collective: rank 1 does not come through (stopped: by a signal", verdict["text"])
 
     def run_job(self, **environment):
-        limits = [f"--{name}-timeout=600s" for name in ("init", "collective", "quiet")]  # longer than a test waits
+        limits = ["--stopped-timeout=5s", *(f"--{name}-timeout=600s" for name in ("init", "collective", "quiet"))]  # longer than a test waits
         script = self.script(STOPPED_INSIDE)
         return self.run_safelaunch(*limits, *torchrun("--nproc-per-node", "3", script, self.folder),
                                    env=self.environment(**environment))

@@ -9,6 +9,29 @@ from harness import DDP, SAFELAUNCH, SafelaunchTest, main, wait_until
 
 LATE = ["--", sys.executable, DDP, "--steps", "5", "--hang", "late", "--bad-rank", "1"]
 SHORT = ["--init-timeout", "4s", "--collective-timeout", "4s", "--quiet-timeout", "2s", "--grace", "5s"]
+# Rank 0 waits in a collective that rank 1 never calls, and a thread of rank 0 says that all is well.
+HEARTBEAT = """
+import queue, threading, time, torch, torch.distributed as dist
+def beat():
+    while True:
+        print("alive", flush=True)
+        time.sleep(0.2)
+dist.init_process_group("gloo")
+dist.all_reduce(torch.ones(1))
+if dist.get_rank() == 0: threading.Thread(target=beat, daemon=True).start()
+else: queue.Queue().get()
+dist.all_reduce(torch.ones(1))
+"""
+# Both ranks work for long between two collectives.
+WORKS = """
+import sys, time, torch, torch.distributed as dist
+dist.init_process_group("gloo")
+for step in range(2):
+    dist.all_reduce(torch.ones(1))
+    end = time.monotonic() + 20 * (1 - step)
+    while time.monotonic() < end: sum(range(10000))
+sys.stdout.write("trained\\n")
+"""
 
 
 class Training(SafelaunchTest):
@@ -24,8 +47,23 @@ class Training(SafelaunchTest):
         run = self.finish(job)
         self.assert_status(run, 128 + signal.SIGTERM)
         self.assertEqual(len(run.attempts), 1, str(run))
-        self.assertRegex(run.err, r"no output and no collective finished for \d+s; rank 1 is behind")
+        self.assertRegex(run.err, r"no collective finished for \d+s; rank 1 is behind")
         self.assertRegex(run.err, r"rank 1 never called \w+, collective \d+ of group 0; rank 1 is in train.py:\d+ never_reaches_init")
+
+    def test_a_thread_that_says_that_all_is_well_hides_no_standstill(self):
+        job = self.start(*SHORT, "--stall-timeout", "5s", "--nproc-per-node", "2", "--", sys.executable, self.script(HEARTBEAT))
+        events = job.run_directory / "events.jsonl"
+        wait_until(lambda: events.exists() and "is behind" in events.read_text(), what="the report of the standstill")
+        job.send_signal(signal.SIGTERM)
+        self.assertRegex(self.finish(job).err, r"no collective finished for \d+s; rank 1 is behind")
+
+    def test_ranks_that_work_between_two_collectives_do_not_stand_still(self):
+        profile = self.folder / "ends-stalls.yaml"
+        profile.write_text("name: ends-stalls\nextends: basic\ntimeouts: {stall: 4s}\non_stall: kill\n")
+        run = self.run_safelaunch(*SHORT, "--profile", profile, "--nproc-per-node", "2", "--", sys.executable, self.script(WORKS))
+        self.assert_status(run, 0)
+        self.assertEqual(run.out.count("trained"), 2, str(run))
+        self.assertNotIn("finished for", run.err)
 
     def test_a_standstill_that_is_to_be_ended_names_the_rank_its_collective_and_its_function(self):
         profile = self.folder / "ends-stalls.yaml"

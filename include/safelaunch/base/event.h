@@ -68,6 +68,8 @@ struct StageEntered {
   std::optional<int> world_size;
   Source source = Source::hook;
   std::vector<Rank> awaits{};  ///< the ranks that it waits for; empty: all ranks of the world
+  std::string
+      meets{};  ///< where the ranks of its world meet: "host:port", "file:PATH"; empty: unknown
 };
 
 /// A rank waits no longer, and yet the stage is not completed: the rank has made one group of
@@ -105,6 +107,14 @@ struct RankRaised {
   bool communication = false;  ///< the hook says that it came from torch.distributed, NCCL, JAX, …
 };
 
+/// A rank waits until a person comes to it (an editor's debugger is to connect), as it says itself;
+/// or that is over.
+struct RankAttended {
+  Rank rank;
+  ProcessId process;
+  std::string doing;  ///< "waits for a debugger on port 5678"; empty: it goes on
+};
+
 /// A rank's process is gone. Its status is unknown where another process was its parent and the
 /// kernel does not tell (before Linux 6.15).
 struct RankExited {
@@ -124,6 +134,6 @@ struct RankActivity {
 
 /// The events of a job, as values. State machines take these and the present time, nothing else.
 using Event = std::variant<RankStarted, StageEntered, StageLeft, StageReached, RankSilent,
-                           RankRaised, RankExited, RankActivity>;
+                           RankRaised, RankExited, RankActivity, RankAttended>;
 
 }  // namespace safelaunch

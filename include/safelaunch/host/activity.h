@@ -40,7 +40,7 @@ struct ThreadSample {
   std::string comm;
   std::uint64_t runs = 0;  ///< how often the thread got onto a CPU
   /// The kernel function in which it sleeps ("futex_do_wait"); empty: unknown.
-  std::string waits_in;
+  std::string waits_in{};
   WaitKind wait = WaitKind::unknown;
   bool at_terminal = false;  ///< it waits for somebody to type at a terminal
   std::uint64_t pipe = 0;    ///< the inode of the pipe from which it waits to read; 0: none
@@ -56,6 +56,7 @@ struct ProcessSample {
   std::vector<ThreadSample> threads;  ///< the main thread first
   SocketTraffic traffic{};            ///< the traffic of its open connections
   bool frozen = false;                ///< its cgroup is frozen
+  bool tracer_at_terminal = false;    ///< the debugger waits for somebody to type
 };
 
 /// A process and all its descendants at one moment, the root first; empty where the root is gone.

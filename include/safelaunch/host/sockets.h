@@ -22,6 +22,12 @@ enum class SocketState {
 
 [[nodiscard]] const char* name(SocketState state);
 
+/// What has gone over a connection.
+struct ConnectionTraffic {
+  std::uint64_t bytes = 0;    ///< sent and received
+  std::uint64_t answers = 0;  ///< the segments with data that have come
+};
+
 /// One TCP socket (v4 or v6) of this network namespace.
 struct Socket {
   SocketState state = SocketState::connected;
@@ -32,8 +38,8 @@ struct Socket {
   /// The number under which /proc/PID/fd shows it; 0: nobody holds it any more.
   std::uint64_t inode = 0;
   unsigned uid = 0;
-  bool established = false;  ///< it is connected, and neither side has closed it
-  std::uint64_t bytes = 0;   ///< the bytes sent and received; only socket_traffic() asks for them
+  bool established = false;     ///< it is connected, and neither side has closed it
+  ConnectionTraffic traffic{};  ///< only socket_traffic() asks for it
 };
 
 /// The TCP sockets of this host. The real one is `KernelSockets`.
@@ -64,9 +70,9 @@ class KernelSockets final : public SocketTable {
   [[nodiscard]] std::vector<Socket> established() const override;
 };
 
-/// The bytes that each TCP connection of this network namespace has sent and received, by inode;
-/// empty where the kernel does not tell (netlink is refused).
-using SocketTraffic = std::map<std::uint64_t, std::uint64_t>;
+/// The traffic of each TCP connection of this network namespace, by inode; empty where the kernel
+/// does not tell (netlink is refused).
+using SocketTraffic = std::map<std::uint64_t, ConnectionTraffic>;
 [[nodiscard]] SocketTraffic socket_traffic();
 
 /// The pids of the processes that hold each of the sockets, by inode. Looks through the descriptors
@@ -114,8 +120,8 @@ struct SocketQuery {
 [[nodiscard]] std::vector<Socket> parse_proc_net_tcp(std::string_view text,
                                                      const SocketQuery& query);
 
-/// The bytes sent and received in a tcp_info; 0 where the kernel is too old to count them.
-[[nodiscard]] std::uint64_t bytes_in_tcp_info(const void* info, std::size_t size);
+/// The traffic in a tcp_info; 0 where the kernel is too old to count it.
+[[nodiscard]] ConnectionTraffic traffic_in_tcp_info(const void* info, std::size_t size);
 
 /// The meaning of a state number of the kernel (TCP_ESTABLISHED, …) for the port.
 [[nodiscard]] SocketState state_of_tcp(unsigned kernel_state);

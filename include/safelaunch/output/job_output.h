@@ -88,6 +88,8 @@ class JobOutput {
 
   /// The last 64 KiB of a stream; empty if there is none.
   [[nodiscard]] std::string tail(StreamId id) const;
+  /// From now on the tails hold only what comes.
+  void forget_tails();
 
   /// Gives the terminal's new size (SIGWINCH) to the children's terminals. Call it before the
   /// children are told.

@@ -14,6 +14,7 @@
 #include "safelaunch/nccl/watch.h"
 #include "safelaunch/ranks/node_ranks.h"
 #include "safelaunch/ranks/rank_questions.h"
+#include "safelaunch/ranks/worlds.h"
 #include "safelaunch/report/record.h"
 #include "safelaunch/stacks/question.h"
 #include "safelaunch/watch/hook_message.h"
@@ -74,6 +75,8 @@ class NamedRanks {
 struct RankRules {
   watch::StagesConfig stages;
   bool hook = false;  ///< the ranks are given a hook
+  /// The identity of a rank that safelaunch itself was given, and the whole job inherits.
+  std::optional<watch::RankIdentity> outer{};
 };
 
 /// The job has been started.
@@ -252,13 +255,16 @@ struct TellNotice {
 struct TellNcclSaid {
   NcclSpoke words;
 };
+/// The launcher has started its ranks again: what was written before is of a former life.
+struct TellNewLife {};
 /// The last rank has ended while the job was stopped.
 struct TellRanksGone {};
 
-using WatchAction = std::variant<WatchExit, AskWhetherItHears, TakeLook, SampleRanks, SampleOthers,
-                                 FindUser, AskPlaces, RemoveLocks, ShowStacks, PassAnswer,
-                                 RecordEvent, RecordSome, TellVerdict, TellMeeting, BeginTraining,
-                                 ShowStatus, ShowWaiting, TellNotice, TellNcclSaid, TellRanksGone>;
+using WatchAction =
+    std::variant<WatchExit, AskWhetherItHears, TakeLook, SampleRanks, SampleOthers, FindUser,
+                 AskPlaces, RemoveLocks, ShowStacks, PassAnswer, RecordEvent, RecordSome,
+                 TellVerdict, TellMeeting, BeginTraining, ShowStatus, ShowWaiting, TellNotice,
+                 TellNcclSaid, TellNewLife, TellRanksGone>;
 
 /// Knows which process speaks for which rank, and decides what its words, its end and a look at
 /// /proc mean: the events for `Stages`, the looks and their times, the questions to ranks, and the
@@ -269,7 +275,8 @@ using WatchAction = std::variant<WatchExit, AskWhetherItHears, TakeLook, SampleR
 /// another process) → judgement.
 class RankMachine {
  public:
-  explicit RankMachine(RankRules rules) : rules_(std::move(rules)), stages_(rules_.stages) {}
+  explicit RankMachine(RankRules rules)
+      : rules_(std::move(rules)), stages_(rules_.stages), worlds_(rules_.outer) {}
 
   [[nodiscard]] std::vector<WatchAction> on(const WatchEvent& event, TimePoint now);
 
@@ -287,6 +294,11 @@ class RankMachine {
     return !frozen_ && !stages_.verdict() && !stages_.training();
   }
   [[nodiscard]] const watch::Stages& stages() const { return stages_; }
+  /// Some rank has a collective behind it, in the launcher's world or in one below a rank: the job
+  /// must not be started again.
+  [[nodiscard]] bool may_have_trained() const {
+    return stages_.training() || stages_.may_have_trained() || worlds_.trained();
+  }
   /// The other nodes whose agents are heard.
   [[nodiscard]] std::set<int> nodes_heard() const;
   [[nodiscard]] const RanksSeen& seen() const { return seen_; }
@@ -327,7 +339,8 @@ class RankMachine {
 
   // The words of a hook.
   void note_finished(ProcessId process, const watch::HookMessage& message);
-  void hear(Event event, const HookSpoke& from, TimePoint now);
+  void hear(const Event& event, const HookSpoke& from, TimePoint now);
+  void hear_of_rank(Event event, const HookSpoke& from, TimePoint now);
   void note_what_it_names(const Event& event);
   void hear_body(ProcessId process, const watch::HookMessage& message);
   void check_stores(TimePoint now);
@@ -338,7 +351,6 @@ class RankMachine {
   [[nodiscard]] bool is_on_device(ProcessId process, const Event& event);
   void follow_device(ProcessId process, std::span<const Event> events, TimePoint now);
   void leave_device(ProcessId process, TimePoint now);
-  [[nodiscard]] bool is_a_ranks_child(Rank rank, const HookSpoke& speaker) const;
   void record_stage(const StageReached& reached);
   void forget_former_life(const RankStarted& started);
 
@@ -346,6 +358,7 @@ class RankMachine {
   void weigh_other_nodes(TimePoint now);
 
   // Processes and their ends.
+  void note_process(Rank rank, ProcessId process);
   void watch_exit(Rank rank, ProcessId process);
   void end_late(const RankExited& end);
   [[nodiscard]] bool is_helper(const RankRaised& raised) const;
@@ -360,11 +373,13 @@ class RankMachine {
   void sample_others(TimePoint now);
   void judge(TimePoint now);
   void show_waiting(TimePoint now);
+  void tell_of_questions(TimePoint now);
 
   void tell(const std::string& text);
 
   RankRules rules_;
   watch::Stages stages_;
+  Worlds worlds_;
   watch::Observer ranks_in_proc_;
   RanksSeen seen_;
   std::map<ProcessId, Rank> hooked_;
@@ -402,6 +417,8 @@ class RankMachine {
   TimePoint begun_{};
   std::optional<TimePoint> next_look_;  // the next look for ranks without a hook
   std::optional<TimePoint> waiting_since_;
+  // Since when a child of each rank has asked at the terminal; nullopt: that was told.
+  std::map<Rank, std::optional<TimePoint>> asks_since_;
   TimePoint noticed_at_{};
   std::vector<WatchAction> actions_;  // the actions of the present call
 };

@@ -81,6 +81,8 @@ class RankWatch final : nccl::Watch::Listener,
     virtual void on_nccl_said(std::optional<Rank> rank, const nccl::Said& said) = 0;
     /// The ranks' answers to ask_ranks().
     virtual void on_answers(const RankAnswers& answers) = 0;
+    /// The launcher has started its ranks again.
+    virtual void on_new_life() = 0;
     /// The last rank has ended while the job was stopped.
     virtual void on_ranks_gone() = 0;
     /// Ranks begin to wait for others, or none waits any longer.
@@ -179,6 +181,7 @@ class RankWatch final : nccl::Watch::Listener,
   void perform(const ShowWaiting& show);
   void perform(const TellNotice& tell);
   void perform(const TellNcclSaid& tell);
+  void perform(const TellNewLife& tell);
   void perform(const TellRanksGone& tell);
 
   Services services_;

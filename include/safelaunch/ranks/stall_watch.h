@@ -29,6 +29,7 @@ class StallWatch {
     /// All hooks are to be asked for their counters; `id` numbers the question.
     virtual void ask_counters(int id) = 0;
     virtual void on_stall(const watch::StallReport& report) = 0;
+    [[nodiscard]] virtual const std::map<Rank, watch::RankState>& ranks_now() const = 0;
 
    protected:
     ~Listener() = default;
@@ -37,7 +38,8 @@ class StallWatch {
   StallWatch(boost::asio::io_context& io, Duration timeout, Listener& listener)
       : timer_(io), timeout_(timeout), listener_(listener) {}
 
-  void begin();
+  /// `ranks`: how many the job has, on all nodes.
+  void begin(int ranks);
   void end();
   void saw_output();
   void answered(Rank rank, const watch::CountersAnswer& answer);
@@ -45,11 +47,14 @@ class StallWatch {
  private:
   void rearm();
   void tick();
+  void look();
 
   boost::asio::steady_timer timer_;
   Duration timeout_;
   Listener& listener_;
   std::optional<watch::Stall> stall_;
+  host::Procfs table_;
+  watch::ActivitySampler sampler_{table_};
   int questions_ = 0;
 };
 

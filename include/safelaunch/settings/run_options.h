@@ -43,6 +43,7 @@ struct RunOptions {
   std::optional<Duration> collective_timeout;
   std::optional<Duration> quiet_timeout;
   std::optional<Duration> work_timeout;
+  std::optional<Duration> stopped_timeout;
   std::optional<Duration> start_timeout;
   std::optional<Duration> stall_timeout;
   std::optional<Duration> grace;

@@ -68,7 +68,7 @@ struct CollectivesCompared {
   /// themselves.
   std::vector<Rank> behind;
   std::string behind_what;  ///< "rank 1 never called all_reduce, collective 1 of group 0"
-  std::string together;     ///< "ranks 0 1 wait in all_reduce, collective 7 of group 0"
+  std::string together_in;  ///< "ranks 0 1 wait in all_reduce, collective 7 of group 0"
   std::string store_waits;  ///< "ranks 0 and 2 wait in the store (TCPStore__wait)"
 };
 

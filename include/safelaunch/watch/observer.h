@@ -69,6 +69,7 @@ struct RankIdentity {
 struct ProcessOfRank {
   ProcessId process;
   std::optional<RankIdentity> identity;
+  int store_port = 0;  ///< MASTER_PORT of its environment; 0: not set
 };
 
 /// The rank's process, where the first of `line` has spoken: the topmost with the same identity.

@@ -54,8 +54,10 @@ struct StageLimits {
   Duration collective = std::chrono::seconds(180);  ///< the limit for the first collective
   Duration quiet = std::chrono::seconds(30);        ///< the limit for a rank that nothing will wake
   Duration work = std::chrono::minutes(30);  ///< the limit for a rank that works, or is not seen
-  /// The limit for a rank that is stopped all the time.
-  Duration stopped = std::chrono::seconds(5);
+  /// The limit for a rank that is stopped all the time: a checkpointer holds one for a while.
+  Duration stopped = std::chrono::seconds(30);
+  /// How long after a rank's end the news of the others may still be on its way.
+  Duration news = std::chrono::seconds(5);
 };
 
 /// The limit of the stage itself.

@@ -38,6 +38,10 @@ class RankState {
   /// The process joins another world: its stages begin again from the rendezvous on.
   void join_anew();
 
+  /// The process works for another rank, whatever it seemed to be: what started it is the rank
+  /// again, where that is known.
+  void give_back();
+
   /// The connection of the hook in the process is lost.
   void fall_silent() { heard_ = false; }
 
@@ -56,6 +60,9 @@ class RankState {
   /// former process, or a stranger. The stages that a wrapper's process reached before it ended in
   /// order count as the rank's.
   void exit(ProcessId process, std::optional<ExitStatus> status, TimePoint now);
+
+  /// It waits for a person, in these words; empty: no longer.
+  void await_person(std::string doing, TimePoint now);
 
   /// One sample of what the rank does, good for the `period` before it.
   void sample(Activity activity, std::string doing, TimePoint now, Duration period);
@@ -93,6 +100,9 @@ class RankState {
 
   /// The rank's activity; `unseen` if the last sample is too old to tell.
   [[nodiscard]] Activity activity(TimePoint now) const;
+  [[nodiscard]] bool awaits_person() const { return !awaits_person_.empty(); }
+  /// When a person last had it in hand: what the rank does counts from then on.
+  [[nodiscard]] TimePoint attended_at() const { return attended_at_; }
   /// The rank's activity in words, beside activity().
   [[nodiscard]] std::string doing(TimePoint now) const;
   /// Since when it has been no more active than `activity` (stopped, quiet or idling).
@@ -112,16 +122,8 @@ class RankState {
   /// collective), or it has reported that call. A plugin that also reports the end makes blind()
   /// false.
   enum class Plugin { none, loaded, saw_call } plugin = Plugin::none;
-  std::string store;         ///< "host:port" of the store it meets the others at
+  std::string store;         ///< "host:port" or "file:PATH": where it meets the others
   std::vector<Rank> awaits;  ///< in `communicator`: the members of the group that it makes
-
-  /// Another live process that waits as this rank.
-  struct Twin {
-    ProcessId process;
-    std::string store;
-    bool through = false;  ///< it has a collective behind it, in whatever world it is in
-  };
-  std::optional<Twin> twin;
 
  private:
   static std::size_t index(Stage stage) { return static_cast<std::size_t>(stage); }
@@ -152,6 +154,8 @@ class RankState {
   bool awaits_local_ = false;
   bool device_works_ = false;
   TimePoint sampled_at_{};
+  std::string awaits_person_;
+  TimePoint attended_at_{};
   // Since when the rank is stopped, quiet, idling, in this order.
   std::array<std::optional<TimePoint>, 3> calm_since_{};
 };

@@ -28,7 +28,7 @@
 ///             is not known: its launcher may say
 ///   done      the stage's timeout; before         the clock's start
 ///             `communicator` not at all
-///   stopped   five seconds, also where it had     when it was stopped, or the clock's start
+///   stopped   stopped-timeout, also where it had  when it was stopped, or the clock's start
 ///             entered the stage
 ///   quiet     quiet-timeout                       when it became quiet, or the clock's start
 ///   idling    the stage's timeout                 when it last worked, when a rank last came
@@ -48,9 +48,10 @@
 ///     It is not blamed, and while it works those that wait are not blamed either.
 ///   - Where a process has a rank beyond the world that was entered, and has entered none itself,
 ///     the worlds below this launcher may be several: it is waited for like a missing rank.
-///   - Where all ranks are stopped somebody has suspended the job; where one is attended a person
-///     has it in hand. Time stands still then, as it does while safelaunch itself is stopped
-///     (JobClock).
+///   - Where all ranks are stopped somebody has suspended the job. Time stands still then, as it
+///     does while safelaunch itself is stopped (JobClock).
+///   - A person who has a rank in hand buys time for that rank. What it does afterwards counts from
+///     when they let go of it.
 ///   - Contradictions need no time: WORLD_SIZEs that differ at one store, two live processes that
 ///     wait there as one rank.
 ///   - A rank that ends with a failure before the job is training is a verdict of its own, unless
@@ -183,6 +184,11 @@ class Stages {
   /// "group 4/4 · collective 3/4": how many ranks have reached what.
   [[nodiscard]] std::string counts_text() const;
   [[nodiscard]] const std::map<Rank, RankState>& ranks() const { return ranks_; }
+  /// A process works for another rank, in a world below it: it is no rank of this job.
+  void give_back(ProcessId process);
+
+  /// Whether a process is in a world beside the one that is judged, under a number of its ranks.
+  [[nodiscard]] bool is_elsewhere(ProcessId process) const { return elsewhere_.contains(process); }
   /// As which rank a live process is known.
   [[nodiscard]] std::optional<Rank> rank_of(ProcessId process) const;
   /// A hook speaks for every rank that has not ended.
@@ -199,6 +205,13 @@ class Stages {
     std::vector<Rank> missing{};  ///< the ranks that neither wait in the stage nor are through it
     std::vector<Rank> through{};
   };
+  /// A live process that has come to the others, or to a world of its own, as a rank that another
+  /// one is: the launcher's processes may make several worlds, each with numbers from 0 on.
+  struct Elsewhere {
+    Rank rank;
+    std::string store;
+    bool through = false;  ///< it has a collective behind it
+  };
   enum class Wording { brief, full };  ///< full: with what each rank does
 
   // The changes that an event makes. Instants are in job time here and below.
@@ -210,13 +223,14 @@ class Stages {
   void apply(const RankRaised& event, TimePoint now);
   void apply(const RankExited& event, TimePoint now);
   void apply(const RankActivity& event, TimePoint now);
+  void apply(const RankAttended& event, TimePoint now);
   RankState* claim(Rank rank, ProcessId process, Source source, RankEvidence evidence);
   bool change_places(Rank from, Rank to, RankEvidence evidence);
   [[nodiscard]] RankState* held_by(Rank rank, ProcessId process);
 
   // The conclusions from those changes.
   void check_contradictions(Rank rank);
-  void check_twin(Rank rank);
+  void check_given_twice(Rank rank);
   void check_world_sizes(Rank rank);
   void check_failure(const RankExited& event, TimePoint now);
   void check_certain(TimePoint now);
@@ -245,9 +259,9 @@ class Stages {
   [[nodiscard]] std::vector<Rank> suspects(const Standing& standing, TimePoint now) const;
   [[nodiscard]] Patience patience_with_passed(const RankState& rank, const Standing& standing,
                                               TimePoint now) const;
+  [[nodiscard]] static TimePoint counts_from(const RankState& rank, const Standing& standing);
   [[nodiscard]] static bool busy(const RankState& rank, TimePoint now);
   [[nodiscard]] bool suspended(TimePoint now) const;
-  [[nodiscard]] bool attended(TimePoint now) const;
 
   // The words.
   [[nodiscard]] MissingRank suspect(Rank rank, Stage stage, TimePoint now) const;
@@ -259,6 +273,7 @@ class Stages {
   StagesConfig config_;
   JobClock clock_;
   std::map<Rank, RankState> ranks_;
+  std::map<ProcessId, Elsewhere> elsewhere_;
   RankState others_;   // stands for each rank of this node that no process has said to be
   RankState helpers_;  // stands for the processes of this node that are in no rank's tree
   // These follow from ranks_ alone; take_stock() keeps them up to date.

@@ -78,6 +78,8 @@ def _start():
         helpers.watch()
     listen = _listen_early()
     imports.watch("torch", torch_is_imported, begins=listen)
+    for debugger in ("debugpy", "pydevd", "remote_pdb", "rpdb"):
+        imports.watch(debugger, lambda name=debugger: _watch_debugger(name))
     if sys.version_info < (3, 11):
         imports.watch("exceptiongroup._formatting", _watch_backport)
     imports.watch("jax._src.distributed", _watch_jax)
@@ -97,6 +99,12 @@ def _listen_early():
     from . import answers  # imported in the main thread, because it notes that thread
 
     return answers.listen
+
+
+def _watch_debugger(name):
+    from . import debuggers
+
+    debuggers.watch(name)
 
 
 def _watch_end():

@@ -67,6 +67,11 @@ def know_rank(**fields):
     _of_this_process().rank.update({key: value for key, value in said.items() if value is not None})
 
 
+def forget_rank():
+    """The program joins another world, in which it may be another rank."""
+    _of_this_process().rank.clear()
+
+
 def is_open():
     return not _of_this_process().gone
 

@@ -34,7 +34,7 @@ def _initialize(original):
         channel.know_rank(rank=arguments.get("process_id"), world=arguments.get("num_processes"))
         channel.emit(
             "init.enter", backend="jax", backend_used="jax",
-            init_method=arguments.get("coordinator_address"),
+            init_method=arguments.get("coordinator_address"), meets=arguments.get("coordinator_address"),
             timeout_s=arguments.get("initialization_timeout", _DEFAULT_TIMEOUT),
         )
         answers.listen()

@@ -6,10 +6,11 @@ import os
 import sys
 import time
 
-from . import answers, calls, channel, collective, completion, counters, ending, gloo, native, nccl_log, timeouts, verify
+from . import answers, calls, channel, collective, completion, counters, ending, gloo, meeting, native, nccl_log, timeouts, verify
 from .patching import Call, quietly, replace, send_failure, wrapper
 
 _in_init = set()  # the threads that are in init_process_group
+_alone = []  # whether the world that this process is in meets nobody
 
 
 def watch(torch):
@@ -42,10 +43,11 @@ def _init_process_group(torch, c10d):
 
     def entered(asked, used):
         rank, world = used.get("rank", -1), used.get("world_size", -1)
+        channel.forget_rank()  # of another world
         channel.know_rank(rank=rank if rank >= 0 else None, world=world if world > 0 else None)
         channel.emit(
             "init.enter", backend=_text(asked), backend_used=_text(used.get("backend")),
-            init_method=used.get("init_method"), timeout_s=_seconds(used.get("timeout")),
+            init_method=used.get("init_method"), timeout_s=_seconds(used.get("timeout")), meets=meeting.place(used),
             **_init_file(used.get("init_method"))
         )
 
@@ -64,6 +66,9 @@ def _init_process_group(torch, c10d):
         if c10d.is_initialized():  # torch says no, and the group that is there stays
             return args, kwargs, None, None
         call = Call(original, args, kwargs)
+        _alone[:] = [True] if meeting.is_alone(call.arguments) else []
+        if _alone:
+            return args, kwargs, None, None
         asked = call.arguments.get("backend")
         quietly("gloo", gloo.take_over, torch, c10d)
         call.change(gloo.rewrite)
@@ -100,6 +105,8 @@ def _init_file(init_method):
 
 def _new_group(original):
     def prepare(args, kwargs):
+        if _alone:
+            return args, kwargs, None, None
         call = Call(original, args, kwargs)
         call.change(gloo.rewrite)
         call.change(timeouts.rewrite)

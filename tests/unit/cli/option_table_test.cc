@@ -73,6 +73,7 @@ std::string in_words(const settings::RunOptions& options) {
   add(options.profiles), add(options.cluster), add(options.config), add(options.max_attempts);
   add(options.only), add(options.fail_on_slow), add(options.forget), add(options.interactive);
   add(options.init_timeout), add(options.collective_timeout), add(options.quiet_timeout);
+  add(options.stopped_timeout);
   add(options.work_timeout), add(options.start_timeout), add(options.stall_timeout);
   add(options.grace), add(options.clean), add(options.port), add(options.probe);
   add(options.nproc_per_node), add(options.devices), add(options.nnodes), add(options.node_rank);

@@ -184,6 +184,7 @@ TEST_CASE("the watch by itself waits as long as a profile that says nothing", "[
   CHECK(limits.collective == timeouts.collective);
   CHECK(limits.quiet == timeouts.quiet);
   CHECK(limits.work == timeouts.work);
+  CHECK(parse_duration(fallback_of(kRunVerb, "stopped-timeout")).value() == limits.stopped);
 }
 
 TEST_CASE("what help names as an option's fallback is what holds without it", "[run_options]") {
@@ -201,9 +202,10 @@ TEST_CASE("what help names as an option's fallback is what holds without it", "[
       {"binding", [](const Options& a, const Options& b) { return a.binding == b.binding; }},
       {"ranks", [](const Options& a, const Options& b) { return a.ranks == b.ranks; }},
   };
-  std::set<std::string_view> compared{
-      "init-timeout",  "collective-timeout", "quiet-timeout", "work-timeout",  // each in a test
-      "start-timeout", "stall-timeout",      "keep-runs",     "keep-days"};    // of its own
+  std::set<std::string_view> compared{"init-timeout",    "collective-timeout", "quiet-timeout",
+                                      "work-timeout",  // each in a test
+                                      "stopped-timeout", "start-timeout",      "stall-timeout",
+                                      "keep-runs",       "keep-days"};  // of its own
   for (const Row& row : rows) {
     INFO(row.option);
     const settings::Option* option = settings::find_run_option(row.option);

@@ -92,16 +92,18 @@ TEST_CASE("a process that waits at a terminal is seen as attended") {
   ::close(screen);
 }
 
-TEST_CASE("a process that a debugger holds is seen as attended") {
+TEST_CASE("a process that a debugger holds is seen as attended, one that strace watches is not") {
+  const bool held = GENERATE(true, false);
   std::array<int, 2> never{};
   REQUIRE(::pipe(never.data()) == 0);
   Child child([&] {
     const int traced = ::fork();
     if (traced == 0) wait_for_ever(never[0]);
     ::ptrace(PTRACE_SEIZE, traced, nullptr, nullptr);
+    if (held) ::ptrace(PTRACE_INTERRUPT, traced, nullptr, nullptr);
     wait_for_ever(never[0]);
   });
-  CHECK(becomes(child, Activity::attended));
+  CHECK(becomes(child, held ? Activity::attended : Activity::idling));
   for (const int end : never) ::close(end);
 }
 

@@ -139,14 +139,40 @@ TEST_CASE("a process at a prompt or in a debugger is in a person's hands") {
           "waits for somebody to type at the terminal in a child (ssh, pid 101)");
   }
   SECTION("a debugger is attached") {
-    scene.root().tracer = 71;
+    scene.root_before().tracer = scene.root().tracer = 71;
     scene.root_before().facts.state = scene.root().facts.state = 'T';
     CHECK(scene.seen().doing == "held by a debugger");
   }
   SECTION("a debugger of another pid namespace holds it") {
-    scene.root().facts.state = 't';
+    scene.root_before().facts.state = scene.root().facts.state = 't';
+  }
+  SECTION("a debugger has let it go and asks what to do next") {
+    scene.root().tracer = 71;
+    scene.root().tracer_at_terminal = true;
+  }
+  SECTION("its main thread waits for the thread that reads the terminal") {
+    scene.main_thread().wait = WaitKind::inner;
+    scene.root().threads.push_back({.tid = 171, .state = 'S', .comm = "asks", .at_terminal = true});
   }
   CHECK(scene.seen().activity == Activity::attended);
+}
+
+TEST_CASE(
+    "a process that is only traced, or listens to the keyboard beside, has no person's time") {
+  Scene scene;
+  SECTION("strace lets it go on by itself") {
+    scene.root_before().tracer = scene.root().tracer = 71;
+  }
+  SECTION("strace has it at this moment") {
+    scene.root().tracer = 71;
+    scene.root_before().facts.state = scene.root().facts.state = 't';
+    ++scene.main_thread().runs;
+  }
+  SECTION("a thread listens for a key while the main thread sleeps") {
+    scene.main_thread().wait = WaitKind::timed;
+    scene.root().threads.push_back({.tid = 171, .state = 'S', .comm = "keys", .at_terminal = true});
+  }
+  CHECK(scene.seen().activity != Activity::attended);
 }
 
 TEST_CASE("a process that waits for an answer from outside is not quiet") {
@@ -192,25 +218,30 @@ TEST_CASE("a log line now and then is no work, reading a data set is") {
   CHECK(scene.seen().activity == Activity::working);
 }
 
-TEST_CASE("what goes over connections is work, a heartbeat and a polled store are not") {
+TEST_CASE("what goes over connections is work, a heartbeat is not") {
   Scene scene;
   scene.before.has_traffic = scene.after.has_traffic = true;
   scene.add(process(101));
-  scene.root_before().traffic = {{7, 1'000'000}, {8, 5'000'000}};
-  scene.root().traffic = {{7, 1'020'000}};  // the other one is closed
+  scene.root_before().traffic = {{7, {1'000'000, 40}}, {8, {5'000'000}}};
+  scene.root().traffic = {{7, {1'020'000, 42}}};  // the other one is closed
   CHECK(scene.seen().activity == Activity::quiet);
   SECTION("it downloads, over a connection that a child has open as well") {
-    scene.root().traffic[7] = 1'100'000;
-    scene.after.processes[1].traffic[7] = 1'100'000;
+    scene.root().traffic[7].bytes = 1'100'000;
+    scene.after.processes[1].traffic[7].bytes = 1'100'000;
     CHECK(scene.seen().activity == Activity::working);
     CHECK(scene.seen().doing == "sends and receives 0.1 MB/s");
   }
   SECTION("it makes a new connection for each part") {
-    scene.root().traffic[9] = 300'000;
+    scene.root().traffic[9].bytes = 300'000;
     CHECK(scene.seen().activity == Activity::working);
   }
+  SECTION("it gets one small answer after the other") {
+    scene.root().traffic[7].answers = 65;
+    CHECK(scene.seen().activity == Activity::working);
+    CHECK(scene.seen().doing == "gets 25 answers a second");
+  }
   SECTION("it was not asked for before") {
-    scene.root().traffic[7] = 9'000'000;
+    scene.root().traffic[7].bytes = 9'000'000;
     scene.before.has_traffic = false;
     CHECK(scene.seen().activity == Activity::quiet);
   }

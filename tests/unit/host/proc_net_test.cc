@@ -123,10 +123,10 @@ TEST_CASE("each use of a port has words for people", "[sockets]") {
 
 TEST_CASE("a kernel that tells too little of a connection has counted no bytes", "[sockets]") {
   const std::vector<unsigned char> old(104, 0xff);  // tcp_info of Linux 3.10
-  CHECK(bytes_in_tcp_info(old.data(), old.size()) == 0);
-  CHECK(bytes_in_tcp_info(nullptr, 0) == 0);
+  CHECK(traffic_in_tcp_info(old.data(), old.size()).bytes == 0);
+  CHECK(traffic_in_tcp_info(nullptr, 0).bytes == 0);
   const std::vector<unsigned char> newer(4096, 0);  // of a kernel after ours
-  CHECK(bytes_in_tcp_info(newer.data(), newer.size()) == 0);
+  CHECK(traffic_in_tcp_info(newer.data(), newer.size()).answers == 0);
 }
 
 TEST_CASE("nobody is sought for no socket", "[sockets]") {

@@ -221,6 +221,6 @@ TEST_CASE("what goes over a connection is counted for who has it open") {
     auto sample = sample_tree(downloads.id(), Clock::now(), Procfs());
     add_traffic(sample, socket_traffic());
     const SocketTraffic& traffic = sample.processes.front().traffic;
-    return traffic.size() == 1 && traffic.begin()->second >= data.size();
+    return traffic.size() == 1 && traffic.begin()->second.bytes >= data.size();
   }));
 }

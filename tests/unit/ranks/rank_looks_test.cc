@@ -178,8 +178,9 @@ TEST_CASE("a rank that nobody has seen is not told of, and one that has only beg
   CHECK(told_of(job) == "0 has reached spawned\n");
 }
 
-TEST_CASE("the line of processes is wanted for whoever begins anew, or speaks for a known rank",
-          "[rank_looks]") {
+TEST_CASE(
+    "the line of processes is wanted for whoever begins anew, or is not known to meet anybody",
+    "[rank_looks]") {
   RankStory job;
   job.starts(0);
   job.waits(0, Stage::rendezvous);
@@ -193,7 +194,8 @@ TEST_CASE("the line of processes is wanted for whoever begins anew, or speaks fo
   CHECK(wanted(stranger, anew));
   CHECK(wanted(stranger, StageEntered{Rank{0}, stranger, Stage::group, "", 2}));
   CHECK_FALSE(wanted(process_of(0), StageEntered{Rank{0}, process_of(0), Stage::group, "", 2}));
-  CHECK_FALSE(wanted(stranger, StageEntered{Rank{1}, stranger, Stage::group, "", 2}));
+  CHECK(wanted(stranger, StageEntered{Rank{1}, stranger, Stage::group, "", 2}));
+  CHECK_FALSE(wanted(stranger, StageEntered{Rank{0}, stranger, Stage::collective, "", 2}));
   job.on(WatchFreezes{});
   CHECK_FALSE(wanted(stranger, anew));
 }
@@ -208,4 +210,22 @@ TEST_CASE("a leader that watches wakes its members as often as it looks itself",
   CHECK(wakes_in(job) == watch::StagesConfig{}.look_every);
   job.on(LeaderWatches{false});
   CHECK_FALSE(wakes_in(job));
+}
+
+TEST_CASE("a child's question that nobody answers is told once, a rank's own is not",
+          "[rank_looks]") {
+  const bool of_a_child = GENERATE(true, false);
+  RankStory job;
+  job.hang();
+  job.does[1] = Activity::attended;
+  job.doings[1] = "waits for somebody to type at the terminal";
+  if (of_a_child) job.doings[1] += " in a child (sh, pid 15)";
+  job.pass(50s);
+  CHECK(job.notices().empty());
+  job.pass(10min);
+  REQUIRE(job.notices().size() == (of_a_child ? 1 : 0));
+  if (of_a_child)
+    CHECK(job.notices().front() ==
+          "rank 1 waits for somebody to type at the terminal in a child (sh, pid 15); a progress "
+          "bar may hide the question");
 }

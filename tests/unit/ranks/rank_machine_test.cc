@@ -82,6 +82,21 @@ TEST_CASE("a rank that fails is a verdict, and its end is kept", "[rank_machine]
   CHECK(job.seen().exits.front().status == ExitStatus(Exited{3}));
 }
 
+TEST_CASE("a launcher that restarts its ranks begins a life, told once", "[rank_machine]") {
+  const auto restarts = GENERATE(watch::DeadRank::is_restarted, watch::DeadRank::hangs_the_others);
+  Told job({.stages = {.world_size = 2, .dead_rank = restarts}});
+  for (const int rank : {0, 1}) job.starts(rank);
+  job.ends(1, Exited{1});
+  job.ends(0, Signaled{15});
+  for (const int rank : {0, 1}) {
+    const ProcessId anew{900 + rank, 9};
+    job.says(anew, rank, RankStarted{Rank{rank}, anew, 2, Source::hook});
+  }
+  const std::size_t told = restarts == watch::DeadRank::is_restarted ? 1 : 0;
+  CHECK(job.all<TellNewLife>().size() == told);
+  CHECK(job.seen().exits.empty());
+}
+
 TEST_CASE("a rank that is started again has not ended", "[rank_machine]") {
   Told job({.stages = {.world_size = 2, .dead_rank = watch::DeadRank::is_restarted}});
   job.starts(0);

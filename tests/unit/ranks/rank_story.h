@@ -98,13 +98,14 @@ class RankStory : public testing::Deeds<WatchAction> {
   TimePoint now{1h};
   LookTaken seen_by_a_look;
   std::map<int, Activity> does;
+  std::map<int, std::string> doings;
 
  private:
   void answer(const SampleRanks& ask) {
     RanksSampled found;
     for (const auto& [rank, process] : ask.ranks)
       if (does.contains(rank.value))
-        found.activities.push_back({rank, process, does[rank.value], ""});
+        found.activities.push_back({rank, process, does[rank.value], doings[rank.value]});
     on(found);
   }
 

@@ -39,6 +39,8 @@ class Training : StallWatch::Listener {
   void on_stall(const safelaunch::watch::StallReport& report) override {
     reports.push_back(report);
   }
+  const std::map<Rank, safelaunch::watch::RankState>& ranks_now() const override { return ranks; }
+  std::map<Rank, safelaunch::watch::RankState> ranks;
 };
 
 constexpr Duration kSoon{20};
@@ -47,7 +49,7 @@ constexpr Duration kSoon{20};
 
 TEST_CASE("without a timeout the stall watch never wakes up", "[stall_watch]") {
   Training training(Duration::zero());
-  training.watch.begin();
+  training.watch.begin(2);
   training.watch.saw_output();
   training.answer(Rank{0}, 1, 1);
   CHECK(training.io.run() == 0);
@@ -60,7 +62,7 @@ TEST_CASE("a silent job is asked twice and then reported, with the rank that is 
     training.answer(Rank{0}, 42, 41);
     training.answer(Rank{1}, 41, 41);
   };
-  training.watch.begin();
+  training.watch.begin(2);
   training.run_until([&] { return !training.reports.empty(); });
 
   CHECK(training.asked == std::vector<int>{1, 2});
@@ -74,14 +76,14 @@ TEST_CASE("a silent job that finishes collectives is not reported", "[stall_watc
     ++finished;
     training.answer(Rank{0}, finished, finished);
   };
-  training.watch.begin();
+  training.watch.begin(2);
   training.run_until([&] { return training.asked.size() >= 5; });
   CHECK(training.reports.empty());
 }
 
 TEST_CASE("once the stall watch has ended, nobody is asked", "[stall_watch]") {
   Training training(kSoon);
-  training.watch.begin();
+  training.watch.begin(2);
   training.watch.end();
   training.answer(Rank{0}, 1, 1);
   training.io.run();

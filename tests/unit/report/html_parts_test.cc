@@ -486,6 +486,25 @@ TEST_CASE("the matrix of collectives is shown where the ranks do not agree", "[h
   }
 }
 
+TEST_CASE("a collective that a rank has behind it is not said to be not called", "[html]") {
+  const std::string html = collectives_html({{"rank 0: all_reduce, collective 31 of group 0: "
+                                              "finished; all_reduce, collective 32 of group "
+                                              "0: started",
+                                              "rank 1: all_reduce, collective 30 of group 0: "
+                                              "finished; all_reduce, collective 31 of group "
+                                              "0: finished"},
+                                             "",
+                                             "rank 1 is behind",
+                                             ""});
+  const auto count = [&](std::string_view part) {
+    int found = 0;
+    for (auto at = html.find(part); at != std::string::npos; at = html.find(part, at + 1)) ++found;
+    return found;
+  };
+  CHECK(count("<td class=\"dim\">earlier</td>") == 1);
+  CHECK(count("not called</td>") == 1);
+}
+
 TEST_CASE("of 1,024 ranks that all differ 64 rows are shown and the rest is counted", "[html]") {
   std::vector<std::string> answers;
   for (int i = 0; i < 1'024; ++i)

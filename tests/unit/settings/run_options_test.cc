@@ -65,6 +65,7 @@ TEST_CASE("each option of a run fills the member of its name", "[run_options]") 
       {"collective-timeout", "2s", [](const auto& o) { return o.collective_timeout == 2s; }},
       {"quiet-timeout", "3s", [](const auto& o) { return o.quiet_timeout == 3s; }},
       {"work-timeout", "4s", [](const auto& o) { return o.work_timeout == 4s; }},
+      {"stopped-timeout", "8s", [](const auto& o) { return o.stopped_timeout == 8s; }},
       {"start-timeout", "5s", [](const auto& o) { return o.start_timeout == 5s; }},
       {"stall-timeout", "6s", [](const auto& o) { return o.stall_timeout == 6s; }},
       {"grace", "7s", [](const auto& o) { return o.grace == 7s; }},
@@ -176,8 +177,8 @@ TEST_CASE("only what is one command's own is given on the command line alone", "
 
 TEST_CASE("the fallback that help names is a value of its option", "[run_options]") {
   for (const char* name : {"init-timeout", "collective-timeout", "quiet-timeout", "work-timeout",
-                           "start-timeout", "stall-timeout", "clean", "port", "probe", "binding",
-                           "ranks", "keep-runs", "keep-days", "profile"}) {
+                           "stopped-timeout", "start-timeout", "stall-timeout", "clean", "port",
+                           "probe", "binding", "ranks", "keep-runs", "keep-days", "profile"}) {
     INFO(name);
     CHECK_FALSE(refuse_value(run_option(name), run_option(name).fallback));
   }

@@ -419,7 +419,7 @@ TEST_CASE("a rank that waits for a daemon's answer has time while daemons work",
   }
   SECTION("but not where it is stopped") {
     story.does(2, Activity::stopped);
-    story.pass(10s);
+    story.pass(40s);
     CHECK(story.suspects() == Ranks{2});
   }
 }

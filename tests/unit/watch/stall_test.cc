@@ -71,6 +71,36 @@ TEST_CASE("a job that writes now and then does not stand still", "[stall]") {
   }
 }
 
+TEST_CASE("output is no sign of life where every rank counts its collectives", "[stall]") {
+  const bool all_count = GENERATE(true, false);
+  Stall stall(10min, kStallStart, 2);
+  std::map<Rank, Collectives> stuck{{Rank{0}, {42, 41}}, {Rank{1}, {41, 41}}};
+  if (!all_count) stuck[Rank{1}] = {};  // a torch without a flight recorder
+  std::optional<StallReport> report;
+  for (int i = 1; i <= 20 && !report; ++i) {
+    report = run(stall, kStallStart + i * 1min, stuck);
+    stall.on_output(kStallStart + i * 1min);
+  }
+  REQUIRE(report.has_value() == all_count);
+  if (report)
+    CHECK(describe(*report) ==
+          "no collective finished for 601s; rank 1 is behind (41 of 42 collectives begun)");
+}
+
+TEST_CASE("a rank that works outside of a collective does not stand still", "[stall]") {
+  const bool inside = GENERATE(true, false);  // NCCL uses a whole CPU to wait
+  Stall stall(10min, kStallStart, 2);
+  const std::map<Rank, Collectives> counters{{Rank{0}, {42, inside ? 41 : 42}},
+                                             {Rank{1}, {42, 42}}};
+  std::optional<StallReport> report;
+  for (int i = 1; i <= 20 && !report; ++i) {
+    report = run(stall, kStallStart + i * 4min, counters);
+    stall.on_activity(Rank{0}, Activity::working, kStallStart + i * 4min);
+    stall.on_activity(Rank{1}, Activity::idling, kStallStart + i * 4min);
+  }
+  CHECK(report.has_value() == inside);
+}
+
 TEST_CASE("a silent job that finishes collectives does not stand still", "[stall]") {
   Stall stall(10min, kStallStart);
   for (int i = 1; i <= 20; ++i)
