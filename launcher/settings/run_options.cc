@@ -102,14 +102,13 @@ constexpr std::array kRunOptions{
            .fallback = "30min",
            .help = "how long ranks may wait for one that works, or that safelaunch cannot see",
            .trust = Trust::not_needed},
-    Option{
-        .name = "stopped-timeout",
-        .kind = Kind::duration,
-        .scope = Scope::config,
-        .put = put_into<&RunOptions::stopped_timeout>,
-        .fallback = "30s",
-        .help = "how long ranks may wait for one that somebody has stopped (SIGSTOP, a freezer)",
-        .trust = Trust::not_needed},
+    Option{.name = "stopped-timeout",
+           .kind = Kind::duration,
+           .scope = Scope::config,
+           .put = put_into<&RunOptions::stopped_timeout>,
+           .fallback = "30s",
+           .help = "how long ranks may wait for one that somebody has stopped (SIGSTOP, a freezer)",
+           .trust = Trust::not_needed},
     Option{.name = "start-timeout",
            .kind = Kind::duration,
            .scope = Scope::config,
@@ -130,8 +129,9 @@ constexpr std::array kRunOptions{
            .scope = Scope::profile,
            .put = put_into<&RunOptions::grace>,
            .fallback = "30s, or torchrun's own where that is more",
-           .help = "how long the ranks may save after TERM or Ctrl-C; a second Ctrl-C ends "
-                   "everything now",
+           .help =
+               "how long the ranks may save before they are killed; given, it counts from the "
+               "first TERM or Ctrl-C, else only for a hang; a second Ctrl-C ends everything now",
            .trust = Trust::not_needed},
     Option{.name = "clean",
            .kind = Kind::choice,

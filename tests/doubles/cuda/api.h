@@ -23,9 +23,12 @@ struct CUuuid_st {
 using CUuuid = CUuuid_st;
 
 /// What the double does not look at.
-enum CUfunction_attribute : int {};
-enum CUfunc_cache : int {};
-enum CUjit_option : int {};
+enum CUfunction_attribute_enum : int {};
+using CUfunction_attribute = CUfunction_attribute_enum;
+enum CUfunc_cache_enum : int {};
+using CUfunc_cache = CUfunc_cache_enum;
+enum CUjit_option_enum : int {};
+using CUjit_option = CUjit_option_enum;
 
 /// Further attributes of a device.
 inline constexpr CUdevice_attribute CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X = CUdevice_attribute{2};

@@ -59,12 +59,29 @@ TEST_CASE("a cluster rule is looked through as well", "[needs_trust]") {
 
 TEST_CASE("an option needs trust unless it is a deadline, what is tried, or what is shown",
           "[needs_trust]") {
-  const std::set<std::string_view> free{
-      "max-attempts",   "only",         "fail-on-slow",  "init-timeout",  "collective-timeout",
-      "quiet-timeout",  "work-timeout", "start-timeout", "stall-timeout", "grace",
-      "probe",          "no-hook",      "no-plugin",     "binding",       "ranks",
-      "nproc-per-node", "devices",      "prefix",        "rank-files",    "no-color",
-      "verbose",        "quiet"};
+  const std::set<std::string_view> free{"max-attempts",
+                                        "only",
+                                        "fail-on-slow",
+                                        "init-timeout",
+                                        "collective-timeout",
+                                        "quiet-timeout",
+                                        "stopped-timeout",
+                                        "work-timeout",
+                                        "start-timeout",
+                                        "stall-timeout",
+                                        "grace",
+                                        "probe",
+                                        "no-hook",
+                                        "no-plugin",
+                                        "binding",
+                                        "ranks",
+                                        "nproc-per-node",
+                                        "devices",
+                                        "prefix",
+                                        "rank-files",
+                                        "no-color",
+                                        "verbose",
+                                        "quiet"};
   for (const settings::Option& option : settings::run_options()) {
     if (option.name == "json") continue;
     INFO(option.name);
