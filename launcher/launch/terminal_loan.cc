@@ -1,6 +1,7 @@
 #include "safelaunch/launch/terminal_loan.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <string_view>
@@ -103,20 +105,28 @@ struct TerminalLoan::Keys : std::enable_shared_from_this<Keys> {
         master(std::move(pty_master)),
         look(io),
         from(io),
-        to(io, ::fcntl(master.get(), F_DUPFD_CLOEXEC, 0)),
+        to(io),
         on_key(std::move(callback)) {}
 
   void lend(ProcessId to_job) {
     job = to_job;
+    ::tcsetpgrp(master.get(), job.pid);
     termios modes{};
-    if (::tcgetattr(terminal, &modes) != 0) return;
+    if (page().keys_lent || ::tcgetattr(terminal, &modes) != 0) return;
     page().modes = modes;
     page().keys_lent = true;
     const termios raw = with_raw_keys(modes);
     ::tcsetattr(terminal, TCSANOW, &raw);
-    ::tcsetpgrp(master.get(), job.pid);
-    from.assign(::fcntl(terminal, F_DUPFD_CLOEXEC, 0));
-    await_keys();
+    if (open(from, terminal) && (to.is_open() || open(to, master.get()))) await_keys();
+  }
+
+  /// False where the kernel has no room for it.
+  static bool open(Descriptor& descriptor, int fd) {
+    UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    boost::system::error_code refused;
+    descriptor.assign(copy.get(), refused);
+    if (!refused) (void)copy.release();
+    return !refused;
   }
 
   /// True if they were lent.
@@ -136,6 +146,9 @@ struct TerminalLoan::Keys : std::enable_shared_from_this<Keys> {
   }
 
   void read_keys() {
+    // Somebody else may have read the key: the terminal is not ours alone, and a read would wait.
+    pollfd readable{from.native_handle(), POLLIN, 0};
+    if (::poll(&readable, 1, 0) == 0) return await_keys();
     std::array<char, kKeysAtOnce> room;
     const ssize_t size = ::read(from.native_handle(), room.data(), room.size());
     if (size <= 0) return from.close();  // the terminal is gone
@@ -162,6 +175,7 @@ struct TerminalLoan::Keys : std::enable_shared_from_this<Keys> {
   void write_keys() {
     const ssize_t size = ::write(to.native_handle(), unwritten.data(), unwritten.size());
     if (size > 0) unwritten.erase(0, static_cast<std::size_t>(size));
+    if (size < 0 && errno != EAGAIN && errno != EINTR) unwritten.clear();  // nobody has it open
     if (unwritten.empty()) return await_keys();
     to.async_wait(Descriptor::wait_write,
                   [self = shared_from_this()](const boost::system::error_code& error) {
@@ -177,6 +191,7 @@ struct TerminalLoan::Keys : std::enable_shared_from_this<Keys> {
   Descriptor to;
   OnKey on_key;
   std::string unwritten;
+  bool over = false;  ///< the loan that has made it is gone
 };
 
 TerminalLoan::TerminalLoan(boost::asio::io_context& io, OnKey on_key, Drain drain)
@@ -186,6 +201,7 @@ TerminalLoan::TerminalLoan(boost::asio::io_context& io, OnKey on_key, Drain drai
 // for a hangup of our whole session.
 TerminalLoan::~TerminalLoan() {
   if (!keys_) return;
+  keys_->over = true;
   keys_->look.cancel();
   keys_->take_back();
   keys_->to.close();
@@ -209,8 +225,8 @@ void TerminalLoan::watch(Child& job) {
 
 void TerminalLoan::look_later(const Child& job) {
   keys_->look.expires_after(kLookAgain);
-  keys_->look.async_wait([this, &job](const boost::system::error_code& cancelled) {
-    if (cancelled || !job.running() || !is_deaf(job.id())) return;
+  keys_->look.async_wait([this, keys = keys_, &job](const boost::system::error_code& cancelled) {
+    if (cancelled || keys->over || !job.running() || !is_deaf(job.id())) return;
     if (!page().keys_lent && group_is_stopped(job.id())) job_stopped(job, SIGTTIN);
     look_later(job);
   });
