@@ -90,6 +90,7 @@ std::optional<Worlds::Below> Worlds::place_of(const StageEntered& event,
     if (one.process == event.process || !has_entered(one.process, stages)) continue;
     below.rank = *stages.rank_of(one.process);
     below.above = one.process;
+    below.above_has_met = true;
     const std::string store = without_host(stages.ranks().at(below.rank).store);
     const bool meets_with_it = meets.empty() || store.empty() || store == meets;
     // Another number at the same place is another rank of the same world; the same number is a
@@ -120,12 +121,13 @@ std::optional<Worlds::Below> Worlds::place_of(const RankStarted& event,
                .world_size = event.world_size};
 }
 
-// The launcher's world has one process below each of its ranks, with the rank's number.
+// The launcher's world has one process below each of its ranks, with the rank's number; but a rank
+// that has met the others itself needs none there.
 void Worlds::judge(const Below& newest) {
   if (kinds_.size() >= kMostWorlds && !kinds_.contains(newest.meets)) return;
   Kind& kind = kinds_[newest.meets];
   if (kind != Kind::open) return;
-  if (newest.number != newest.rank) kind = Kind::below;
+  if (newest.number != newest.rank || newest.above_has_met) kind = Kind::below;
   for (const auto& [process, other] : below_) {
     if (&other == &newest || other.meets != newest.meets || kind == Kind::below) continue;
     kind = other.above == newest.above ? Kind::below : Kind::launchers;

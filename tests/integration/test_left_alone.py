@@ -89,12 +89,11 @@ class LeftAlone(SafelaunchTest):
         self.assertNotIn("ended what", run.err)
         self.assert_lives(self.pid_in("kept"))
 
-    def test_a_kept_process_survives_a_second_interrupt_and_the_rest_does_not(self):
-        process = self.start("--", "sh", "-c", f"trap '' INT; (SAFELAUNCH_KEEP=1 exec setsid {SLEEPER} > /dev/null 2>&1) & "
+    def test_a_kept_process_survives_the_end_of_the_grace_and_the_rest_does_not(self):
+        process = self.start("--grace", "1s", "--", "sh", "-c", f"trap '' INT; (SAFELAUNCH_KEEP=1 exec setsid {SLEEPER} > /dev/null 2>&1) & "
                              f"echo $! > kept; {SLEEPER} & echo $! > other; while :; do wait; done")
         kept, other = self.pid_in("kept"), self.pid_in("other")
-        for _ in range(2):
-            process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGINT)
         self.finish(process)
         self.assertFalse(is_alive(other))
         self.assert_lives(kept)

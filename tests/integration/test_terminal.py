@@ -83,6 +83,11 @@ class AtATerminal(SafelaunchTest):
                 self.assertEqual(status, bare, screen)
                 self.assertIn(expected, screen)
 
+    def until_the_prompt_behind(self, shell, text):
+        """What is typed before it may still be the job's."""
+        shell.read_until(text)
+        shell.read_until_after(shell.output.index(text), b"$ ")
+
     def test_ctrl_z_stops_a_program_that_has_the_keys_and_fg_gives_them_back(self):
         shell = self.terminal("bash", "--norc", "-i")
         asks = f"{SAFELAUNCH} sh -c 'read a; echo got $a; read b; echo then $b'"
@@ -96,7 +101,7 @@ class AtATerminal(SafelaunchTest):
         shell.read_until(b"the shell")
         shell.read_until(b"then $b'", times=3)
         shell.type(b"two\n")
-        shell.read_until(b"then two")
+        self.until_the_prompt_behind(shell, b"then two")
         shell.type(b"exit\n")
         self.assertEqual(shell.close(), 0)
 
@@ -109,7 +114,7 @@ class AtATerminal(SafelaunchTest):
         shell.type(b"bg; touch go; while ! jobs -s | grep -q Stopped; do sleep 0.01; done; fg\n")
         shell.read_until(b"got $a'", times=5)
         shell.type(b"one\n")
-        shell.read_until(b"got one")
+        self.until_the_prompt_behind(shell, b"got one")
         shell.type(b"exit\n")
         self.assertEqual(shell.close(), 0)
 

@@ -48,9 +48,10 @@ class Worlds {
  private:
   /// A process below a rank.
   struct Below {
-    ProcessId above{};  ///< the rank's process, or its wrapper
-    Rank rank{};        ///< the rank's number
-    Rank number{};      ///< its own number, in its world
+    ProcessId above{};           ///< the rank's process, or its wrapper
+    bool above_has_met = false;  ///< that process has entered a world itself
+    Rank rank{};                 ///< the rank's number
+    Rank number{};               ///< its own number, in its world
     std::string meets{};
     std::optional<int> world_size{};
     std::set<Stage> waits{};

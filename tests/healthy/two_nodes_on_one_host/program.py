@@ -1,4 +1,5 @@
 """A script plays two nodes: a torchrun each, and the second's rank is late."""
+CUDA = "both nodes would take the first GPU of this host"
 from workbench import free_port
 
 

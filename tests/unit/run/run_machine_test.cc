@@ -7,6 +7,19 @@ using namespace safelaunch::run;
 using namespace std::chrono_literals;
 using RunTold = RunStory;
 
+namespace {
+
+AttemptRecord torchrun_that_cannot_meet() {
+  AttemptRecord record;
+  record.command = Exited{1};
+  record.tails = {{{std::nullopt, output::StdStream::err},
+                   "torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: The "
+                   "connection to the C10d store has failed. See inner exception for details.\n"}};
+  return record;
+}
+
+}  // namespace
+
 TEST_CASE("a job that goes well is one attempt, and its status is 0", "[run]") {
   RunTold run;
   run.begin();
@@ -69,12 +82,7 @@ TEST_CASE("what was known of the host before a launcher failed explains its word
        .findings = {{"endpoint-not-own", Severity::risk, "10.77.0.5 is this host's", "is_host=1"}},
        .trouble = ""}});
   run.on(AttemptStarted{});
-  AttemptRecord record;
-  record.command = Exited{1};
-  record.tails = {{{std::nullopt, output::StdStream::err},
-                   "torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: The "
-                   "connection to the C10d store has failed. See inner exception for details.\n"}};
-  run.ends_with(record);
+  run.ends_with(torchrun_that_cannot_meet());
   CHECK(run.last_summary().failure->cause == "endpoint-not-own");
   CHECK(run.exit_code() == 1);
 }
@@ -83,12 +91,7 @@ TEST_CASE("a launcher that failed before any rank is not started again under set
           "[run]") {
   RunTold run({"basic", "loopback", "conservative", "gloo-fallback"});
   run.begin();
-  AttemptRecord record;
-  record.command = Exited{1};
-  record.tails = {{{std::nullopt, output::StdStream::err},
-                   "torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: The "
-                   "connection to the C10d store has failed. See inner exception for details.\n"}};
-  run.ends_with(record);
+  run.ends_with(torchrun_that_cannot_meet());
   CHECK(run.exit_code() == 1);
   CHECK(run.started() == std::vector<std::string>{"basic"});
   CHECK(run.last_summary().failure->cause == "launcher-cannot-meet");
