@@ -3,6 +3,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <span>
 
 #include "safelaunch/base/disk_queue.h"
@@ -46,6 +47,7 @@ class RankInquiry {
   std::filesystem::path directory_;  ///< the attempt's folder; empty: no answer is kept
   RankQuestions questions_;
   Done done_;
+  std::shared_ptr<int> alive_ = std::make_shared<int>();
 };
 
 }  // namespace safelaunch::ranks
