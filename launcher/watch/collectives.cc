@@ -262,9 +262,20 @@ class Waits {
     return awaited;
   }
 
+  /// Whether the other end is in the call that fits: then nobody is awaited, and the way between
+  /// the two is at fault.
+  [[nodiscard]] bool meets_its_message(Rank rank, const FirstCall& call) const {
+    const auto answer = ranks_.find(*call.peer);
+    if (answer == ranks_.end() || !answer->second.first) return false;
+    const FirstCall& other = *answer->second.first;
+    return is_message(other) && other.operation != call.operation && other.peer == rank;
+  }
+
   /// Those of its members that have not made the same call.
   [[nodiscard]] std::vector<Rank> awaited_by(Rank rank, const FirstCall& call) const {
-    if (is_message(call)) return call.peer ? std::vector{*call.peer} : std::vector<Rank>{};
+    if (is_message(call))
+      return call.peer && !meets_its_message(rank, call) ? std::vector{*call.peer}
+                                                         : std::vector<Rank>{};
     std::vector<Rank> awaited;
     for (const auto& [member, answer] : ranks_) {
       const bool belongs =
