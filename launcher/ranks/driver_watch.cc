@@ -60,9 +60,8 @@ void DriverWatch::end() {
 }
 
 void DriverWatch::look_later() {
-  timer_.expires_after(doubt_.looks_seldom() ? kLookSeldom : kLookOften);
-  timer_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (!cancelled && watching_) look();
+  timer_.set_after(doubt_.looks_seldom() ? kLookSeldom : kLookOften, [this] {
+    if (watching_) look();
   });
 }
 

@@ -57,11 +57,8 @@ void RankInquiry::finish_if_all_have_answered() {
 }
 
 void RankInquiry::finish_after(Duration time) {
-  timer_.expires_after(time);
-  // The attempt, and we with it, may end while the timer's news already wait to be heard.
-  const std::weak_ptr<int> alive = alive_;
-  timer_.async_wait([this, alive](const boost::system::error_code& cancelled) {
-    if (cancelled || alive.expired() || !done_) return;
+  timer_.set_after(time, [this] {
+    if (!done_) return;
     keep_collectives();
     std::exchange(done_, nullptr)(questions_.answers());
   });

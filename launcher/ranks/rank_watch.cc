@@ -212,11 +212,9 @@ void RankWatch::hear_answers(RankAnswers answers, Duration limit) {
   // In training a look at every descriptor of the host would cost the job time.
   if (!machine_.stages().training()) answers.locks = find_lock_waits(answers, ranks_now());
   if (answers_.take_own(answers)) return tell_answers();
-  nodes_answer_.expires_after(2 * limit);
-  nodes_answer_.async_wait(
-      [this, question = answers_.question()](const boost::system::error_code& cancelled) {
-        if (!cancelled && question == answers_.question()) tell_answers();
-      });
+  nodes_answer_.set_after(2 * limit, [this, question = answers_.question()] {
+    if (question == answers_.question()) tell_answers();
+  });
 }
 
 void RankWatch::node_answered(int seat, const RankAnswers& answers) {
@@ -248,9 +246,7 @@ std::vector<RankPicture> RankWatch::picture() const {
 // Many events come at once; the leader needs the picture behind them.
 void RankWatch::show_leader_soon() {
   if (!config_.for_leader || std::exchange(show_set_, true)) return;
-  show_.expires_after(kShowLeaderEvery);
-  show_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (cancelled) return;  // we are gone
+  show_.set_after(kShowLeaderEvery, [this] {
     show_set_ = false;
     show_leader();
   });
@@ -342,11 +338,8 @@ void RankWatch::set_timer() {
   const auto deadline = machine_.deadline();
   if (!deadline) return void(timer_.cancel());
   // Most events leave the deadline as it is, and then the timer need not be set anew.
-  if (timer_.expiry() == *deadline) return;
-  timer_.expires_at(*deadline);
-  timer_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (!cancelled) take(WatchTimePassed{});
-  });
+  if (timer_.due() == *deadline) return;
+  timer_.set(*deadline, [this] { take(WatchTimePassed{}); });
 }
 
 void RankWatch::perform(const WatchExit& watch) {

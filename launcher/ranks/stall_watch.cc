@@ -90,10 +90,7 @@ void StallWatch::answered(Rank rank, const watch::CountersAnswer& answer) {
 void StallWatch::rearm() {
   const auto next = stall_ ? stall_->next_deadline() : std::nullopt;
   if (!next) return void(timer_.cancel());
-  timer_.expires_at(*next);
-  timer_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (!cancelled) tick();
-  });
+  timer_.set(*next, [this] { tick(); });
 }
 
 // Looks lie half of the timeout apart, and tell of all that was done in between.
@@ -137,9 +134,8 @@ void StandstillWatch::end() {
 void StandstillWatch::look_later() {
   const auto next = standstill_ ? standstill_->next_look() : std::nullopt;
   if (!next) return;
-  timer_.expires_at(*next);
-  timer_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (!cancelled && standstill_) look();
+  timer_.set(*next, [this] {
+    if (standstill_) look();
   });
 }
 

@@ -125,9 +125,8 @@ void UsageWatch::take(TimePoint now) {
 
 void UsageWatch::wake_later() {
   armed_ = true;
-  timer_.expires_at(clock_->wake_at());
-  timer_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (!cancelled && clock_) take(Clock::now());
+  timer_.set(clock_->wake_at(), [this] {
+    if (clock_) take(Clock::now());
   });
 }
 

@@ -260,10 +260,7 @@ void Attempt::take(const AttemptEvent& event) {
 void Attempt::set_timer() {
   const auto deadline = machine_.deadline();
   if (!deadline) return void(timer_.cancel());
-  timer_.expires_at(*deadline);
-  timer_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (!cancelled) take(AttemptTimePassed{});
-  });
+  timer_.set(*deadline, [this] { take(AttemptTimePassed{}); });
 }
 
 void Attempt::perform(const AskRanks& ask) {

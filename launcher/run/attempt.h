@@ -1,10 +1,10 @@
 #pragma once
 
-#include <boost/asio/steady_timer.hpp>
 #include <filesystem>
 
 #include "attempt_machine.h"
 #include "leftovers.h"
+#include "safelaunch/base/alarm.h"
 #include "safelaunch/gpu/reader.h"
 #include "safelaunch/launch/tree_stopper.h"
 #include "safelaunch/nccl/ras.h"
@@ -165,7 +165,7 @@ class Attempt final : Workers::Listener, ranks::RankWatch::Listener, output::Job
   Listener& listener_;
   TimePoint began_;
   AttemptMachine machine_;
-  boost::asio::steady_timer timer_;
+  Alarm timer_;
   std::optional<nccl::RasQuestion> ras_;
   std::optional<gpu::Reading> gpus_;
   launch::SignalOrigin asked_by_ = launch::SignalOrigin::user;

@@ -94,6 +94,14 @@ std::string different_operations(const Answers& ranks) {
 
 // ---- first calls --------------------------------------------------------------------------------
 
+/// "barrier on ranks 0 2, but all_gather on rank 1"
+std::string differently(const std::vector<AlikeRanks>& parts) {
+  std::vector<std::string> words;
+  for (const AlikeRanks& part : parts)
+    words.push_back(fmt::format("{} on {}", part.words, rank_list(part.ranks)));
+  return join(words, ", but ");
+}
+
 bool is_message(const FirstCall& call) {
   return call.operation == "send" || call.operation == "recv";
 }
@@ -127,11 +135,7 @@ std::string different_first_calls(const Answers& ranks) {
     if (parts.size() < 2) continue;
     std::ranges::stable_sort(parts, std::greater(),
                              [](const AlikeRanks& one) { return one.ranks.size(); });
-    std::string text = fmt::format("the first collective of group {} is", group);
-    for (const AlikeRanks& part : parts)
-      text += fmt::format("{} {} on {}", &part == &parts.front() ? "" : ", but", part.words,
-                          rank_list(part.ranks));
-    return text;
+    return fmt::format("the first collective of group {} is {}", group, differently(parts));
   }
   return {};
 }
@@ -382,11 +386,7 @@ std::string groups_that_differ(const GroupsOfRanks& groups) {
       add_alike(views[group], rank, members.empty() ? "all ranks" : rank_list(members));
   for (const auto& [group, parts] : views) {
     if (parts.size() < 2) continue;
-    std::string text = fmt::format("group {} is", group);
-    for (const AlikeRanks& part : parts)
-      text += fmt::format("{} {} on {}", &part == &parts.front() ? "" : ", but", part.words,
-                          rank_list(part.ranks));
-    return text;
+    return fmt::format("group {} is {}", group, differently(parts));
   }
   return {};
 }

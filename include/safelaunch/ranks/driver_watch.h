@@ -1,8 +1,8 @@
 #pragma once
 
-#include <boost/asio/steady_timer.hpp>
 #include <map>
 
+#include "safelaunch/base/alarm.h"
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/time.h"
@@ -89,7 +89,7 @@ class DriverWatch {
   Services services_;
   Limits limits_;
   Listener& listener_;
-  boost::asio::steady_timer timer_;
+  Alarm timer_;
   host::Procfs table_;
   watch::ActivitySampler sampler_;
   Environment environment_;

@@ -1,11 +1,10 @@
 #pragma once
 
-#include <boost/asio/steady_timer.hpp>
 #include <filesystem>
 #include <functional>
-#include <memory>
 #include <span>
 
+#include "safelaunch/base/alarm.h"
 #include "safelaunch/base/disk_queue.h"
 #include "safelaunch/ranks/rank_questions.h"
 
@@ -42,12 +41,11 @@ class RankInquiry {
   void finish_if_all_have_answered();
   void finish_after(Duration time);
 
-  boost::asio::steady_timer timer_;
+  Alarm timer_;
   DiskQueue& disk_;
   std::filesystem::path directory_;  ///< the attempt's folder; empty: no answer is kept
   RankQuestions questions_;
   Done done_;
-  std::shared_ptr<int> alive_ = std::make_shared<int>();
 };
 
 }  // namespace safelaunch::ranks

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <boost/asio/steady_timer.hpp>
 #include <filesystem>
 #include <map>
 #include <memory>
 
+#include "safelaunch/base/alarm.h"
 #include "safelaunch/base/event.h"
 #include "safelaunch/clean/stale.h"
 #include "safelaunch/launch/exit_watch.h"
@@ -192,14 +192,14 @@ class RankWatch final : nccl::Watch::Listener,
   host::KernelSockets sockets_;
   watch::ProcessObserver looker_;
   watch::ActivitySampler sampler_;
-  boost::asio::steady_timer timer_;
+  Alarm timer_;
   std::string cut_off_build_;
   RankInquiry inquiry_;     // asks where the ranks stand after a verdict
   RankInquiry places_;      // asks where all ranks stand before there is a verdict
   RankInquiry shown_;       // asks where all ranks stand for a person
   AnswersOfNodes answers_;  // the answers of all nodes to inquiry_
-  boost::asio::steady_timer nodes_answer_;
-  boost::asio::steady_timer show_;
+  Alarm nodes_answer_;
+  Alarm show_;
   bool show_set_ = false;
   bool ranks_wait_ = false;
   std::vector<RankPicture> shown_picture_;

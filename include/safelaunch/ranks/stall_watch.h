@@ -1,8 +1,8 @@
 #pragma once
 
-#include <boost/asio/steady_timer.hpp>
 #include <map>
 
+#include "safelaunch/base/alarm.h"
 #include "safelaunch/base/environment.h"
 #include "safelaunch/clean/stale.h"
 #include "safelaunch/clean/stale_file.h"
@@ -49,7 +49,7 @@ class StallWatch {
   void tick();
   void look();
 
-  boost::asio::steady_timer timer_;
+  Alarm timer_;
   Duration timeout_;
   Listener& listener_;
   std::optional<watch::Stall> stall_;
@@ -89,7 +89,7 @@ class StandstillWatch {
 
   watch::StandstillLimits limits_;
   Listener& listener_;
-  boost::asio::steady_timer timer_;
+  Alarm timer_;
   host::Procfs table_;
   std::optional<watch::Standstill> standstill_;
   std::map<Rank, host::TreeSample> looks_;

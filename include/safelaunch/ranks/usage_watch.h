@@ -1,8 +1,8 @@
 #pragma once
 
-#include <boost/asio/steady_timer.hpp>
 #include <map>
 
+#include "safelaunch/base/alarm.h"
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/time.h"
@@ -76,7 +76,7 @@ class UsageWatch {
 
   Services services_;
   const Listener& listener_;
-  boost::asio::steady_timer timer_;
+  Alarm timer_;
   host::Procfs table_;
   Environment environment_;
   std::optional<UsageClock> clock_;  // decides when the figures are taken; none: never

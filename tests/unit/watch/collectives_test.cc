@@ -98,6 +98,19 @@ TEST_CASE("a rank from which another receives, and which never sent, is behind",
   CHECK(told.behind_what == "rank 1 never sent to rank 0");
 }
 
+TEST_CASE("a send and the recv that fits it wait for nobody: the way between them hangs",
+          "[collectives]") {
+  const auto sends_to = [](int peer) {
+    return first({.operation = "send", .group = "", .peer = Rank{peer}});
+  };
+  const auto fits = compare({{Rank{0}, sends_to(1)}, {Rank{1}, receives_from(0)}});
+  CHECK(fits.contradiction.empty());
+  CHECK(fits.behind.empty());
+  CHECK(compare({{Rank{0}, sends_to(1)}, {Rank{1}, sends_to(0)}}).of_messages);
+  CHECK(compare({{Rank{0}, sends_to(1)}, {Rank{1}, receives_from(2)}, {Rank{2}, receives_from(0)}})
+            .of_messages);
+}
+
 TEST_CASE("a message and a collective that wait for each other are no circle of messages",
           "[collectives]") {
   const auto compared = compare(
