@@ -16,12 +16,6 @@ constexpr std::string_view kProfileNames = "safelaunch profiles names 2>/dev/nul
 
 using Words = std::vector<std::string>;
 
-std::vector<const settings::Option*> shown(const Verb& verb) {
-  std::vector<const settings::Option*> options;
-  for (const settings::Option& option : verb.options) options.push_back(&option);
-  return options;
-}
-
 bool takes_value(const settings::Option& option) {
   return option.kind != settings::OptionKind::flag;
 }
@@ -74,7 +68,7 @@ std::string bash_options() {
   std::string text;
   for (const Verb* verb : verbs()) {
     Words words;
-    for (const settings::Option* option : shown(*verb))
+    for (const settings::Option* option : options_of(*verb))
       for (std::string& spelling : spellings(*option)) words.push_back(std::move(spelling));
     words.emplace_back("--help");
     text += fmt::format("    {}) echo '{}' ;;\n", verb->name, join(words, " "));
@@ -85,7 +79,7 @@ std::string bash_options() {
 std::string bash_values() {
   std::string text;
   for (const Verb* verb : verbs())
-    for (const settings::Option* option : shown(*verb)) {
+    for (const settings::Option* option : options_of(*verb)) {
       if (takes_profile(*option))
         text += fmt::format("    {}) {} ;;\n", patterns(*verb, *option), kProfileNames);
       else if (takes_value(*option))
@@ -194,7 +188,7 @@ std::string zsh_value(const settings::Option& option) {
 
 std::string zsh_specs(const Verb& verb) {
   std::string text;
-  for (const settings::Option* option : shown(verb)) {
+  for (const settings::Option* option : options_of(verb)) {
     const bool repeats =
         option->kind == settings::OptionKind::list || option->kind == settings::OptionKind::texts;
     const std::string_view end = takes_value(*option) ? "=" : "";
@@ -269,7 +263,7 @@ std::string fish_values(const settings::Option& option) {
 
 std::string fish_options(const Verb& verb, std::string_view when) {
   std::string text;
-  for (const settings::Option* option : shown(verb))
+  for (const settings::Option* option : options_of(verb))
     text += fmt::format("complete -c safelaunch -n '{}' -l {}{}{} -d {}\n", when, option->name,
                         option->letter == 0 ? "" : fmt::format(" -s {}", option->letter),
                         fish_values(*option), fish_quoted(option->help));

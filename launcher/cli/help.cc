@@ -26,11 +26,11 @@ std::string help_and_fallback(const settings::Option& option) {
   return fmt::format("{} [{}]", option.help, option.fallback);
 }
 
-std::string options_in_words(std::span<const settings::Option> options) {
+std::string options_in_words(const Verb& verb) {
   std::string text;
-  for (const settings::Option& option : options) {
-    if (!option.heading.empty()) text += fmt::format("\n{}:\n", option.heading);
-    text += row(spelling(option), help_and_fallback(option));
+  for (const settings::Option* option : options_of(verb)) {
+    if (!option->heading.empty()) text += fmt::format("\n{}:\n", option->heading);
+    text += row(spelling(*option), help_and_fallback(*option));
   }
   return text;
 }
@@ -78,8 +78,7 @@ std::string spelling(const settings::Option& option) {
 std::string help_of(const Verb& verb) {
   if (&verb == &kRunVerb) return general_help();
   return fmt::format("{}\n\n{}\n\nOptions:\n{}{}{}", usage_of(verb), wrapped(verb.purpose, 0),
-                     options_in_words(verb.options), row("-h,--help", "this"),
-                     examples_in_words(verb));
+                     options_in_words(verb), row("-h,--help", "this"), examples_in_words(verb));
 }
 
 Result<std::string> help_about(std::string_view word) {
@@ -98,7 +97,7 @@ std::string general_help() {
   return text +
          "\nOptions, each also in the environment (SAFELAUNCH_INIT_TIMEOUT=60s) or in\n"
          "safelaunch.yaml:\n" +
-         options_in_words(kRunVerb.options) + examples_in_words(kRunVerb);
+         options_in_words(kRunVerb) + examples_in_words(kRunVerb);
 }
 
 const Verb kVersionVerb{.name = "version",

@@ -36,7 +36,7 @@ struct StatusRow {
   std::string_view meaning;
 };
 
-/// The exit statuses, as the man page and the README list them.
+/// The exit statuses, as the man page and docs/options.md list them.
 [[nodiscard]] std::span<const StatusRow> exit_statuses();
 
 }  // namespace safelaunch::cli

@@ -86,11 +86,11 @@ std::string section(std::string_view title, std::string_view text) {
 
 std::string option_items(const Verb& verb) {
   std::string text;
-  for (const settings::Option& option : verb.options) {
-    if (!option.heading.empty()) text += fmt::format(".SS {}\n", option.heading);
+  for (const settings::Option* option : options_of(verb)) {
+    if (!option->heading.empty()) text += fmt::format(".SS {}\n", option->heading);
     const std::string fallback =
-        option.fallback.empty() ? "" : fmt::format(" [{}]", option.fallback);
-    text += item(spelling(option), std::string(option.help) + fallback);
+        option->fallback.empty() ? "" : fmt::format(" [{}]", option->fallback);
+    text += item(spelling(*option), std::string(option->help) + fallback);
   }
   return text;
 }

@@ -34,7 +34,7 @@ int list_runs(std::span<const std::string> words) {
   std::vector<report::RunLine> lines;
   for (const report::KnownRun& run : report::known_runs(places_of_runs()))
     lines.push_back(line_of(run));
-  return answer(given.json ? report::runs_json(lines) : report::render(lines));
+  return given.json ? answer(report::runs_json(lines)) : answer_in_prose(report::render(lines));
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ int clean_up(std::span<const std::string> words) {
   const settings::CleanPolicy policy = policy_of(given);
   const std::vector<clean::Removal> lines =
       given.dry_run ? clean::plan_removal(left, policy) : clean::remove(left, policy);
-  return answer(given.json ? removals_json(lines) : render_removals(lines));
+  return given.json ? answer(removals_json(lines)) : answer_in_prose(render_removals(lines));
 }
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 
@@ -23,9 +21,6 @@ constexpr std::array kDoctorOptions{
     settings::Option{.name = "json",
                      .put = settings::put_into<&DoctorWords::json>,
                      .help = "the findings as JSON"},
-    settings::Option{.name = "no-color",
-                     .put = settings::put_into<&DoctorWords::no_colour>,
-                     .help = "plain text"},
 };
 
 doctor::Subject subject_of(const DoctorWords& words) {
@@ -44,12 +39,11 @@ int examine_host(std::span<const std::string> words) {
   // A script alone means what it means to a run.
   if (auto command = plan::spelled_out({given.command}, current_environment()))
     given.command = *std::move(command);
-  const bool on_terminal = ::isatty(STDOUT_FILENO) != 0;
-  const auto paint = !given.no_colour && on_terminal ? doctor::Paint::on : doctor::Paint::off;
   const doctor::HostFacts facts = doctor::read_facts(subject_of(given), doctor::Depth::full);
   const std::vector<doctor::Advice> advices = doctor::examine(facts);
   const doctor::FixReport fixed = given.fix ? doctor::fix(advices) : doctor::FixReport{};
-  answer(doctor_text(given, facts, advices, fixed, paint));
+  const std::string text = doctor_text(given, facts, advices, fixed);
+  given.json ? answer(text) : answer_in_prose(text);
   return is_blocked(advices) ? exit_code_of(Errc::blocked) : 0;
 }
 
@@ -60,14 +54,13 @@ bool is_blocked(std::span<const doctor::Advice> advices) {
 }
 
 std::string doctor_text(const DoctorWords& words, const doctor::HostFacts& facts,
-                        std::span<const doctor::Advice> advices, const doctor::FixReport& fixed,
-                        doctor::Paint paint) {
+                        std::span<const doctor::Advice> advices, const doctor::FixReport& fixed) {
   std::string text;
   if (words.json) {
     text = doctor::advices_json(facts, advices, fixed);
   } else {
-    text = doctor::render_looked_at(doctor::looked_at(facts, advices), paint) +
-           doctor::render_advices(advices, paint);
+    text = doctor::render_looked_at(doctor::looked_at(facts, advices)) +
+           doctor::render_advices(advices);
     for (const std::string& line : fixed) text += "fix: " + line + "\n";
   }
   redact::Redactor redactor;

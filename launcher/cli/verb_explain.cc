@@ -34,7 +34,7 @@ int explain_log(const std::string& log, std::uint64_t left_out) {
   std::string text = redactor.redact(diagnose::explain_log(log, diagnose::catalogue()));
   if (left_out > 0)
     text += fmt::format("\nThe middle of the log, {}, was left out.\n", rough_size(left_out));
-  return answer(text);
+  return answer_in_prose(text);
 }
 
 int explain_stdin() {
@@ -48,7 +48,8 @@ int explain_stdin() {
     ends.add({block.data(), static_cast<std::size_t>(got)});
   }
   const std::string log = ends.take();
-  return is_sentence(log) ? answer(explain_sentence(log)) : explain_log(log, ends.left_out());
+  return is_sentence(log) ? answer_in_prose(explain_sentence(log))
+                          : explain_log(log, ends.left_out());
 }
 
 int explain_file(const std::string& path) {
@@ -118,11 +119,12 @@ int explain_words(std::span<const std::string> words) {
   if (!question) return refuse(question.error());
   switch (question->about) {
     case Question::About::cause:
-      return answer(diagnose::explain(*diagnose::catalogue().find(question->what)));
-    case Question::About::variable: return answer(profile::explain_variable(question->what));
+      return answer_in_prose(diagnose::explain(*diagnose::catalogue().find(question->what)));
+    case Question::About::variable:
+      return answer_in_prose(profile::explain_variable(question->what));
     case Question::About::log_file: return explain_file(question->what);
     case Question::About::log_on_stdin: return explain_stdin();
-    case Question::About::sentence: return answer(explain_sentence(question->what));
+    case Question::About::sentence: return answer_in_prose(explain_sentence(question->what));
   }
   return exit_code_of(Errc::os);
 }

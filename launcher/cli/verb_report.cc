@@ -8,6 +8,7 @@
 #include "recorded_runs.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/harmless.h"
+#include "safelaunch/base/paper.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/doctor/examine.h"
 #include "safelaunch/gpu/reader.h"
@@ -64,7 +65,7 @@ std::vector<report::RecordedFile> support_facts(std::vector<std::string> command
     facts.push_back({name, std::move(text), size, 0});
   };
   add("system/versions", versions_text(host));
-  add("system/doctor", doctor::render_advices(doctor::examine(host), doctor::Paint::off));
+  add("system/doctor", laid_out(doctor::render_advices(doctor::examine(host)), {}));
   add("system/gpus", gpus(environment));
   return facts;
 }
@@ -105,7 +106,7 @@ report::RunRecord record_of(const report::RunFiles& files) {
 
 // Where JSON is asked for, stdout holds nothing else.
 void tell_of_file(const ReportWords& words, const std::string& line) {
-  if (!words.json) return void(answer(line + "\n"));
+  if (!words.json) return void(answer_in_prose(line + "\n"));
   std::fputs(harmless(line + "\n").c_str(), stderr);
 }
 
@@ -145,10 +146,9 @@ void print_json(const std::filesystem::path& directory) {
 
 void print_text(const std::filesystem::path& directory) {
   const Environment environment = current_environment();
-  const bool coloured = isatty(STDOUT_FILENO) != 0 && !environment.contains("NO_COLOR");
   const report::RunRecord run =
       record_of(report::cleaned(report::read_run_files(directory), environment));
-  answer(report::text_report(run, coloured ? report::Colour::on : report::Colour::off));
+  answer_in_prose(report::text_report(run));
 }
 
 Result<void> report(const ReportWords& words) {

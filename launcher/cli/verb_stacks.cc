@@ -86,12 +86,12 @@ int tell_stacks(std::span<const std::string> words) {
   if (!jobs) return refuse(jobs.error());
   if (given.json) return answer(stacks::places_json(*jobs));
   if (jobs->empty())
-    return answer(
+    return answer_in_prose(
         "no job of yours runs under safelaunch, and no process has RANK in its "
         "environment; safelaunch stacks PID looks at any other\n");
   std::string text;
   for (const stacks::JobPlaces& job : *jobs) text += stacks::render(job, given.all);
-  return answer(text);
+  return answer_in_prose(text);
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -6,6 +8,7 @@
 
 #include "recorded_runs.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/harmless.h"
 #include "safelaunch/gpu/reader.h"
 #include "safelaunch/host/proc.h"
 #include "safelaunch/host/process_facts.h"
@@ -16,6 +19,7 @@
 #include "verb_texts.h"
 #include "verb_wishes.h"
 #include "verbs.h"
+#include "watched_screen.h"
 
 // The record tells how far each rank of a run has come; /proc and the GPU driver tell what the
 // ranks do now. The ranks that are looked at are those that the environments below safelaunch name.
@@ -204,14 +208,16 @@ int show_one(const std::string& named, bool json) {
   LiveRanks ranks;
   look_at(line, ranks, *status);
   if (json) return answer(report::status_json({*status}));
-  return answer(report::render(*status) + "    " + report::end_in_words(line) + "\n");
+  return answer_in_prose(report::render(*status) + "    " + report::end_in_words(line) + "\n");
 }
 
 // Until somebody ends it, or nobody sees it any more.
 int watch() {
+  WatchedScreen screen(STDOUT_FILENO);
   for (Looks looks; answers_are_taken();) {
-    answer("\x1b[H\x1b[2J" + screen_of(running_runs(looks)));
-    std::this_thread::sleep_for(kRefresh);
+    const std::string text = screen_of(running_runs(looks));
+    screen.is_terminal() ? screen.draw(harmless(text)) : void(answer(text));
+    if (const auto status = screen.wait(kRefresh)) return *status;
   }
   return 0;
 }
@@ -236,7 +242,7 @@ int tell_status(std::span<const std::string> words) {
   if (given.watching) return watch();
   Looks looks;
   const std::vector<RunningRun> runs = running_runs(looks);
-  if (!given.json) return answer(screen_of(runs));
+  if (!given.json) return answer_in_prose(screen_of(runs));
   std::vector<report::RunStatus> statuses;
   for (const RunningRun& run : runs) statuses.push_back(run.status);
   return answer(report::status_json(statuses));

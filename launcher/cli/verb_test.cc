@@ -94,9 +94,8 @@ std::string host_in_words(const Trial& trial) {
   for (doctor::LookedAt& theme : themes)
     if (theme.name == "python")
       theme.seen = versions_in_words(trial.python, *trial.facts.libraries);
-  const doctor::Paint paint = ::isatty(STDOUT_FILENO) != 0 ? doctor::Paint::on : doctor::Paint::off;
-  std::string text = doctor::render_looked_at(themes, paint);
-  if (!trial.advices.empty()) text += doctor::render_advices(trial.advices, paint);
+  std::string text = doctor::render_looked_at(themes);
+  if (!trial.advices.empty()) text += doctor::render_advices(trial.advices);
   return text;
 }
 
@@ -119,7 +118,10 @@ class Printer {
   }
 
  private:
-  void print(const std::string& text) const { answer(redactor_.redact(std::string_view(text))); }
+  void print(const std::string& text) const {
+    const std::string clean = redactor_.redact(std::string_view(text));
+    json_ ? answer(clean) : answer_in_prose(clean);
+  }
 
   redact::Redactor redactor_;
   bool json_ = false;

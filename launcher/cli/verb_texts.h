@@ -26,7 +26,7 @@ struct RunningRun {
 /// The answer of `doctor`, without secrets: what was looked at, the findings, what was mended.
 [[nodiscard]] std::string doctor_text(const DoctorWords& words, const doctor::HostFacts& facts,
                                       std::span<const doctor::Advice> advices,
-                                      const doctor::FixReport& fixed, doctor::Paint paint);
+                                      const doctor::FixReport& fixed);
 
 /// Whether a finding forbids a run.
 [[nodiscard]] bool is_blocked(std::span<const doctor::Advice> advices);

@@ -25,7 +25,6 @@ struct CleanWords {
 struct DoctorWords {
   bool json = false;
   bool fix = false;
-  bool no_colour = false;
   std::vector<std::string> command{};
 };
 

@@ -1,5 +1,7 @@
 #include "verbs.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -9,7 +11,9 @@
 #include "help.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/harmless.h"
+#include "safelaunch/base/paper.h"
 #include "safelaunch/base/strings.h"
+#include "safelaunch/output/std_streams.h"
 
 // The first word decides: a verb, another spelling of one, or else an option or the command. All
 // output of a verb reaches the terminal through harmless(), since it may quote texts of others. An
@@ -32,12 +36,6 @@ const Verb* lookup(std::string_view word) {
   if (word == "completions") return &kCompletionVerb;
   const auto found = std::ranges::find(kVerbs, word, &Verb::name);
   return found == kVerbs.end() ? nullptr : *found;
-}
-
-void say(std::string_view before, std::string_view text) {
-  const std::string shown = harmless(text);
-  std::fprintf(stderr, "safelaunch: %.*s%s\n", static_cast<int>(before.size()), before.data(),
-               shown.c_str());
 }
 
 // A verb that takes one word at most is told of the next.
@@ -84,6 +82,16 @@ constexpr std::array kForeignVerbs{
     ForeignVerb{"watch", kToSee},
 };
 
+ColourWish colour_wish = ColourWish::automatic;
+
+void put_colour(const settings::Option& option, void* target, std::string_view value) {
+  settings::option_value::read(option, value, *static_cast<ColourWish*>(target));
+}
+
+void put_no_colour(const settings::Option&, void* target, std::string_view value) {
+  if (settings::option_value::flag(value)) *static_cast<ColourWish*>(target) = ColourWish::never;
+}
+
 bool lost_answer = false;  // a part of an answer was lost, or its reader has gone
 int status_of_answers = 0;
 
@@ -112,10 +120,33 @@ std::string did_you_mean_verb(std::string_view word) {
   return near.empty() ? "" : fmt::format("; did you mean the verb '{}'?", near);
 }
 
+std::span<const settings::Option> common_options() {
+  static constexpr std::array kCommon{
+      settings::Option{.name = "color",
+                       .kind = settings::OptionKind::choice,
+                       .put = put_colour,
+                       .value = "WHEN",
+                       .fallback = "auto",
+                       .help = "whether the answer is coloured",
+                       .choices = "auto|always|never"},
+      settings::Option{.name = "no-color", .put = put_no_colour, .help = "--color never"},
+  };
+  return kCommon;
+}
+
+std::vector<const settings::Option*> options_of(const Verb& verb) {
+  std::vector<const settings::Option*> options;
+  for (const settings::Option& option : verb.options) options.push_back(&option);
+  for (const settings::Option& option : common_options())
+    if (settings::find_option(verb.options, option.name) == nullptr) options.push_back(&option);
+  return options;
+}
+
 Result<settings::ReadWords> read_words_of(const Verb& verb, std::span<const std::string> words,
                                           void* target) {
-  Result<settings::ReadWords> read =
-      settings::read_words({verb.name, verb.options, verb.rest, verb.again}, words, target);
+  Result<settings::ReadWords> read = settings::read_words(
+      {verb.name, verb.options, verb.rest, verb.again, common_options(), &colour_wish}, words,
+      target);
   if (read && read->wants_help) return read;
   if (read) {
     if (const Result<void> fit = check_number(verb, read->rest); !fit) return fit.error();
@@ -135,13 +166,35 @@ std::optional<int> settle(const Verb& verb, std::span<const std::string> words, 
   return std::nullopt;
 }
 
-int answer(std::string_view text) {
-  const std::string shown = harmless(text);
+namespace {
+
+// Each as it is; only where people read is a line wrapped.
+enum class Lines { as_they_are, wrapped };
+
+Paper paper_of(int stream, Lines lines) {
+  const bool is_terminal = ::isatty(stream) != 0;
+  const bool wraps = is_terminal && lines == Lines::wrapped;
+  return {wraps ? output::terminal_columns(stream) : 0,
+          takes_ink(colour_wish, is_terminal, current_environment())};
+}
+
+int write_answer(std::string_view text, Lines lines) {
+  const std::string shown = laid_out(harmless(text), paper_of(STDOUT_FILENO, lines));
   const bool taken = std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size() &&
                      std::fflush(stdout) == 0;  // the next part may take half a minute
   if (taken || std::exchange(lost_answer, true) || errno == EPIPE) return 0;
   status_of_answers = refuse({Errc::not_written, fmt::format("cannot write: {}", strerror(errno))});
   return 0;
+}
+
+}  // namespace
+
+int answer(std::string_view text) {
+  return write_answer(text, Lines::as_they_are);
+}
+
+int answer_in_prose(std::string_view text) {
+  return write_answer(text, Lines::wrapped);
 }
 
 bool answers_are_taken() {
@@ -152,8 +205,18 @@ int with_answers(int status) {
   return status != 0 ? status : status_of_answers;
 }
 
+namespace {
+
+void say(const std::string& text) {
+  const std::string shown =
+      laid_out(harmless(from_us(text)), paper_of(STDERR_FILENO, Lines::wrapped));
+  std::fprintf(stderr, "%s\n", shown.c_str());
+}
+
+}  // namespace
+
 int refuse(const Error& error) {
-  say("", error.message);
+  say(error.message);
   return exit_code_of(error.code);
 }
 
@@ -162,7 +225,7 @@ int tell(const Result<std::string>& text) {
 }
 
 void warn(std::string_view text) {
-  say("warning: ", text);
+  say(fmt::format("warning: {}", text));
 }
 
 // A first word that is no verb may be a command, or a verb that people expect from other tools. The

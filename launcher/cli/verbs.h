@@ -84,6 +84,14 @@ extern const Verb kNoVerb;
 /// says why, unless a reader has gone (`| head -1`).
 int answer(std::string_view text);
 
+/// As answer(), for texts that people read: on a terminal their lines are wrapped at its width.
+int answer_in_prose(std::string_view text);
+
+/// The options that every verb has; run has its own of these names.
+[[nodiscard]] std::span<const settings::Option> common_options();
+/// All options of a verb: its own, then the common ones that it has not.
+[[nodiscard]] std::vector<const settings::Option*> options_of(const Verb& verb);
+
 /// Whether stdout has taken all answers so far: a verb that goes on for ever ends where it has not.
 [[nodiscard]] bool answers_are_taken();
 

@@ -61,8 +61,9 @@ struct CauseChoice {
 /// failing rank shows; else one that fits the stage. Facts of the host then confirm or refine it.
 [[nodiscard]] CauseChoice choose(const Case& now);
 
-/// One or two sentences on what happened: which ranks waited in which stage for which rank, or
-/// which rank failed first and how. `diagnosis` is complete but for these sentences.
-[[nodiscard]] std::string explanation(const Evidence& evidence, const Diagnosis& diagnosis);
+/// Fills in the words on what happened: a headline, the places of missing ranks, and one or two
+/// sentences: which ranks waited in which stage for which rank, or which rank failed first and how.
+/// `diagnosis` is complete but for these.
+void tell(const Evidence& evidence, Diagnosis& diagnosis);
 
 }  // namespace safelaunch::diagnose

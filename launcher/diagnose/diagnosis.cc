@@ -153,7 +153,7 @@ Diagnosis diagnose(const Evidence& evidence, const Catalogue& catalogue) {
   signs.shows_cause = shows(cause, diagnosis.shown_by);
   failure.first = first_failed(signs);
   failure.victims = victims_of(now, failure.first);
-  failure.explanation = explanation(evidence, diagnosis);
+  tell(evidence, diagnosis);
   return diagnosis;
 }
 

@@ -1,6 +1,8 @@
 #include "case.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
@@ -50,21 +52,25 @@ std::string fault_of(const MissingRank& missing) {
   return missing.inside ? "did not come through" : "was missing";
 }
 
-/// Where its function is known, the kernel's in which it sleeps tells no more: "sleeping in
-/// hrtimer_nanosleep, on gpu-1" becomes "on gpu-1".
+/// Where its function is known, how it sleeps tells no more: "sleeping in a poll, on
+/// gpu-1" becomes "on gpu-1".
 std::string without_sleep(std::string_view doing) {
-  if (doing.starts_with("sleeping in ")) static_cast<void>(take_word(doing, ','));
+  if (doing.starts_with("sleeping")) static_cast<void>(take_word(doing, ','));
   return std::string(trimmed(doing));
 }
 
+/// Whether the places of ranks stand in the sentence, or have lines of their own beside it.
+enum class Places { in_sentence, on_their_own };
+
 /// "It was idling in train.py:12 load_data, on gpu-1." Empty where nothing is known but that it was
 /// missing.
-std::string state_of(const MissingRank& missing, const std::string& who) {
+std::string state_of(const MissingRank& missing, const std::string& who, Places places) {
   if (missing.activity == Activity::dead) return {};
   if (!missing.known && missing.doing.starts_with("never seen"))
     return fmt::format(" No process that safelaunch sees came as rank {}.", missing.rank.value);
-  const std::string place = missing.where.empty() ? "" : " in " + missing.where;
-  const std::string doing = place.empty() ? missing.doing : without_sleep(missing.doing);
+  const bool elsewhere = missing.where.empty() || places == Places::on_their_own;
+  const std::string place = elsewhere ? "" : " in " + missing.where;
+  const std::string doing = missing.where.empty() ? missing.doing : without_sleep(missing.doing);
   std::vector<std::string> known;
   if (missing.activity != Activity::unseen)
     known.push_back(name(missing.activity) + place);
@@ -86,11 +92,16 @@ std::string faults_of(const std::vector<MissingRank>& missing) {
   return list_in_words(words);
 }
 
-std::string states_of(const std::vector<MissingRank>& missing) {
+/// Those that are told one by one.
+std::span<const MissingRank> told_of(const std::vector<MissingRank>& missing) {
+  return std::span(missing).first(missing.size() > kToldOneByOne ? 1 : missing.size());
+}
+
+std::string states_of(const std::vector<MissingRank>& missing, Places places) {
   std::string text;
-  for (std::size_t i = 0; i < missing.size() && (i == 0 || missing.size() <= kToldOneByOne); ++i)
-    text += state_of(missing[i],
-                     missing.size() == 1 ? "It" : fmt::format("Rank {}", missing[i].rank.value));
+  for (const MissingRank& one : told_of(missing))
+    text +=
+        state_of(one, missing.size() == 1 ? "It" : fmt::format("Rank {}", one.rank.value), places);
   return text;
 }
 
@@ -113,13 +124,15 @@ std::string wait_of(const Evidence& evidence, std::string_view whom) {
   return fmt::format("{} waited{}{}{}", who, time, whom, step);
 }
 
-std::string of_hang(const Evidence& evidence, const Diagnosis& diagnosis) {
+std::string of_hang(const Evidence& evidence, const Diagnosis& diagnosis, Places places) {
   const std::vector<MissingRank>& missing = evidence.failure.missing;
   if (missing.empty()) return capital(wait_of(evidence, "")) + "; nobody was missing.";
   const bool one = missing.size() == 1;
-  std::string text =
-      fmt::format("{}; {}.{}", capital(faults_of(missing)),
-                  wait_of(evidence, one ? " for it" : " for them"), states_of(missing));
+  const std::string wait = wait_of(evidence, one ? " for it" : " for them");
+  std::string text = places == Places::on_their_own
+                         ? capital(wait)
+                         : fmt::format("{}; {}", capital(faults_of(missing)), wait);
+  text += "." + states_of(missing, places);
   if (std::ranges::all_of(missing, is_out_of_sight))
     text += fmt::format(" Nobody can see {} from here; look where {}.", one ? "it" : "them",
                         one ? "it runs" : "they run");
@@ -141,7 +154,7 @@ std::string of_stall(const Evidence& evidence) {
     text += fmt::format("; {} wait{} in a collective", ranks_in_words(evidence.failure.waiting),
                         evidence.failure.waiting.size() == 1 ? "s" : "");
   if (!evidence.failure.missing.empty()) text += "; " + faults_of(evidence.failure.missing);
-  return text + "." + states_of(evidence.failure.missing);
+  return text + "." + states_of(evidence.failure.missing, Places::in_sentence);
 }
 
 /// " as it tried to join the process group" for a rank that had come to that, " before it could
@@ -209,8 +222,63 @@ std::string of_contradiction(const Evidence& evidence, const std::string& facts,
                                          : capital(what);
 }
 
-}  // namespace
+/// "never joined the process group", "does not get through the rendezvous".
+std::string fault_in_short(const MissingRank& missing, Stage stage) {
+  struct Words {
+    std::string_view never;
+    std::string_view inside;
+  };
+  constexpr std::array<Words, kStageCount> kWords{
+      Words{"started", "the start"},
+      Words{"loaded torch or jax", "the import of torch or jax"},
+      Words{"came to the rendezvous", "the rendezvous"},
+      Words{"joined the process group", "the start of the process group"},
+      Words{"connected for collectives", "the connection for collectives"},
+      Words{"joined the first collective", "the first collective"}};
+  const Words& words = kWords.at(static_cast<std::size_t>(stage));
+  if (missing.activity == Activity::dead)
+    return fmt::format("ended ({}) before it {}", missing.doing, words.never);
+  return missing.inside ? fmt::format("does not get through {}", words.inside)
+                        : fmt::format("never {}", words.never);
+}
 
+/// Whether the ranks that are missing say more than the cause's title.
+bool is_about_ranks(const Evidence& evidence, const Diagnosis& diagnosis) {
+  const std::string_view cause = diagnosis.failure.cause;
+  return evidence.failure.kind == FailureKind::hung && !evidence.failure.missing.empty() &&
+         (cause == cause::kRankMissing || cause == cause::kRankStopped ||
+          cause == cause::kRankNotStarted);
+}
+
+std::string headline_of(const Evidence& evidence) {
+  const std::vector<MissingRank>& missing = evidence.failure.missing;
+  const Stage stage = evidence.failure.stage.value_or(Stage::spawned);
+  const MissingRank& first = missing.front();
+  const bool alike = std::ranges::all_of(missing, [&](const MissingRank& one) {
+    return one.inside == first.inside && one.activity == first.activity;
+  });
+  const std::string stopped = first.activity == Activity::stopped ? " (stopped)" : "";
+  return fmt::format("{}{} {}", ranks_in_words(ranks_of(missing)), alike ? stopped : "",
+                     alike ? fault_in_short(first, stage) : "did not come");
+}
+
+/// "train.py:12 load_data → wait" -> "train.py:12 in load_data → wait".
+std::string as_place(std::string_view where) {
+  const std::string_view place = take_word(where, ' ');
+  return where.empty() ? std::string(place) : fmt::format("{} in {}", place, where);
+}
+
+std::vector<std::string> places_of(const std::vector<MissingRank>& missing) {
+  std::vector<std::string> places;
+  for (const MissingRank& one : told_of(missing))
+    if (!one.where.empty())
+      places.push_back(missing.size() == 1
+                           ? as_place(one.where)
+                           : fmt::format("{}  (rank {})", as_place(one.where), one.rank.value));
+  return places;
+}
+
+/// All that is said, with the places in the sentence.
 std::string explanation(const Evidence& evidence, const Diagnosis& diagnosis) {
   const std::string facts = facts_of(evidence, diagnosis);
   if (const Confirmation* still = standstill_of(evidence)) return capital(still->fact) + ".";
@@ -219,7 +287,7 @@ std::string explanation(const Evidence& evidence, const Diagnosis& diagnosis) {
     case FailureKind::hung:
     case FailureKind::stood_still:
     case FailureKind::driver_silent:
-      return of_hang(evidence, diagnosis) + further + remarks_of(evidence);
+      return of_hang(evidence, diagnosis, Places::in_sentence) + further + remarks_of(evidence);
     case FailureKind::stalled: return of_stall(evidence) + further + remarks_of(evidence);
     case FailureKind::rank_died:
     case FailureKind::raised:
@@ -235,6 +303,23 @@ std::string explanation(const Evidence& evidence, const Diagnosis& diagnosis) {
     case FailureKind::given_up: break;
   }
   return {};
+}
+
+}  // namespace
+
+void tell(const Evidence& evidence, Diagnosis& diagnosis) {
+  Failure& failure = diagnosis.failure;
+  failure.explanation = explanation(evidence, diagnosis);
+  if (!is_about_ranks(evidence, diagnosis)) {
+    failure.headline = failure.title;
+    failure.details = failure.explanation;
+    return;
+  }
+  const std::string facts = facts_of(evidence, diagnosis);
+  failure.headline = headline_of(evidence);
+  failure.places = places_of(evidence.failure.missing);
+  failure.details = of_hang(evidence, diagnosis, Places::on_their_own) +
+                    (facts.empty() ? "" : " " + capital(facts)) + remarks_of(evidence);
 }
 
 }  // namespace safelaunch::diagnose

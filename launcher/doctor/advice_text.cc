@@ -6,6 +6,7 @@
 
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/paper.h"
 #include "safelaunch/base/strings.h"
 
 // Each theme has a line of facts, and the findings decide whether it is well: a finding above a
@@ -178,21 +179,19 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const char* colour_of(Severity severity) {
+Ink ink_of(Severity severity) {
   switch (severity) {
-    case Severity::blocks: return "1;31";
-    case Severity::risk: return "33";
-    case Severity::note: return "2";
+    case Severity::blocks: return Ink::fault;
+    case Severity::risk: return Ink::warning;
+    case Severity::note: break;
   }
-  return "0";
+  return Ink::dim;
 }
 
-std::string heading(const Finding& finding, Paint paint) {
-  const std::string word = fmt::format("{:<8}", name(finding.severity));
-  const std::string painted =
-      paint == Paint::on ? fmt::format("\x1b[{}m{}\x1b[0m", colour_of(finding.severity), word)
-                         : word;
-  return fmt::format("{}  {}: {}\n", painted, finding.cause, finding.evidence);
+std::string heading(const Finding& finding) {
+  return fmt::format("{}  {}: {}\n",
+                     inked(ink_of(finding.severity), fmt::format("{:<8}", name(finding.severity))),
+                     finding.cause, finding.evidence);
 }
 
 Json to_json(const Advice& advice) {
@@ -221,29 +220,28 @@ Json versions(const HostFacts& facts) {
 
 }  // namespace
 
-std::string render_looked_at(std::span<const LookedAt> themes, Paint paint) {
+std::string render_looked_at(std::span<const LookedAt> themes) {
   std::string text;
   for (const LookedAt& theme : themes)
-    text += fmt::format("{} {:<11} {}\n",
-                        theme.is_well ? paint == Paint::on ? "\x1b[32m✓\x1b[0m" : "✓" : " ",
-                        theme.name, theme.seen);
+    text += fmt::format("{} {:<10}  {}\n", theme.is_well ? inked(Ink::good, "✓") : " ", theme.name,
+                        theme.seen);
   return text;
 }
 
-std::string render_advices(std::span<const Advice> advices, Paint paint) {
+std::string render_advices(std::span<const Advice> advices) {
   if (advices.empty()) return "no problems found\n";
   std::string text;
   for (const Advice& advice : advices) {
-    text += heading(advice.finding, paint);
+    text += heading(advice.finding);
     if (!advice.finding.remedy.empty())
-      text += fmt::format("          remedy: {}\n", advice.finding.remedy);
+      text += fmt::format("          {} {}\n", inked(Ink::help, "help:"), advice.finding.remedy);
   }
   return text;
 }
 
 std::string in_one_line(const Finding& finding) {
   const std::string text = fmt::format("{}: {}", finding.cause, finding.evidence);
-  return finding.remedy.empty() ? text : fmt::format("{}; remedy: {}", text, finding.remedy);
+  return finding.remedy.empty() ? text : fmt::format("{}; help: {}", text, finding.remedy);
 }
 
 std::string advices_json(const HostFacts& facts, std::span<const Advice> advices,

@@ -213,16 +213,51 @@ Answer when_starved(const std::vector<ProcessPair>& pairs, const TreeSample& tre
   return std::nullopt;
 }
 
+/// What a thread does in a function of the kernel (Linux 5.10 to 6.18), as a person would say it; a
+/// function that is not known stands for itself.
+std::string plain_wait(std::string_view function) {
+  struct Known {
+    std::string_view begins;
+    std::string_view plain;
+  };
+  constexpr std::array kKnown{Known{"futex_", "a lock between threads"},
+                              Known{"poll_schedule_timeout", "a poll"},
+                              Known{"do_poll", "a poll"},
+                              Known{"do_select", "a poll"},
+                              Known{"ep_poll", "a poll"},
+                              Known{"do_epoll_wait", "a poll"},
+                              Known{"pipe_read", "a read of a pipe"},
+                              Known{"anon_pipe_read", "a read of a pipe"},
+                              Known{"wait_woken", "a read of a socket"},
+                              Known{"unix_stream_", "a read of a local socket"},
+                              Known{"do_wait", "a wait for a child"},
+                              Known{"do_sigtimedwait", "a wait for a signal"},
+                              Known{"sigsuspend", "a wait for a signal"},
+                              Known{"n_tty_read", "a read of the terminal"}};
+  const auto known = std::ranges::find_if(
+      kKnown, [&](const Known& one) { return function.starts_with(one.begins); });
+  if (known != kKnown.end()) return std::string(known->plain);
+  return function.empty() ? "the kernel" : std::string(function);
+}
+
+bool is_plain_sleep(std::string_view function) {
+  return function == "hrtimer_nanosleep" || function == "do_nanosleep";
+}
+
 Answer idling_thread(const ThreadSample* before, const ThreadSample& now,
                      const std::string& where) {
   const auto idling = [&](const char* pattern) {
-    const auto& function = now.waits_in.empty() ? "the kernel" : now.waits_in;
-    return ActivitySeen{Activity::idling, fmt::format(fmt::runtime(pattern), function) + where};
+    return ActivitySeen{Activity::idling,
+                        fmt::format(fmt::runtime(pattern), plain_wait(now.waits_in)) + where};
   };
   if (now.state == 'T') return ActivitySeen{Activity::idling, "stopped by a signal" + where};
-  if (now.state == 'D') return idling("in uninterruptible sleep (state D) in {}");
+  if (now.state == 'D')
+    return ActivitySeen{Activity::idling,
+                        fmt::format("in uninterruptible sleep (state D) in {}{}",
+                                    now.waits_in.empty() ? "the kernel" : now.waits_in, where)};
   if (now.wait == WaitKind::lock) return idling("waiting for a file lock in {}");
-  if (now.wait == WaitKind::timed) return idling("sleeping in {}");
+  if (now.wait == WaitKind::timed)
+    return idling(is_plain_sleep(now.waits_in) ? "sleeping" : "sleeping in {}");
   if (now.state == 'S' && now.wait == WaitKind::unknown)
     return idling("asleep in {}; for how long cannot be seen");
   if (before == nullptr || now.runs != before->runs) return idling("waking now and then in {}");
@@ -255,9 +290,9 @@ bool awaits_local(const TreeSample& tree) {
 ActivitySeen quiet(const TreeSample& after) {
   const auto& threads = after.processes.front().threads;
   const auto where = threads.empty() ? std::string() : threads.front().waits_in;
-  return {Activity::quiet, where.empty()
-                               ? "blocked, with nothing to wake it"
-                               : fmt::format("blocked in {}, with nothing to wake it", where)};
+  return {Activity::quiet,
+          where.empty() ? "blocked, with nothing to wake it"
+                        : fmt::format("blocked in {}, with nothing to wake it", plain_wait(where))};
 }
 
 }  // namespace

@@ -127,7 +127,17 @@ void Outlet::write_job(std::string_view bytes) {
 void Outlet::write_message(std::string_view text) {
   std::string composed;
   screen_.message(text, composed);
-  write(composed);
+  write_composed(composed);
+}
+
+void Outlet::write_quote(std::string_view text) {
+  std::string composed;
+  screen_.quote(text, composed);
+  write_composed(composed);
+}
+
+void Outlet::write_composed(std::string_view message) {
+  write(message);
   if (screen_.message_waits()) wait_for_idle_line();
 }
 

@@ -68,6 +68,8 @@ class Outlet : public std::enable_shared_from_this<Outlet> {
 
   void write_job(std::string_view bytes);
   void write_message(std::string_view text);
+  void write_quote(std::string_view text);
+  void set_ink(bool colour) { screen_.set_ink(colour); }
   void set_preview(std::string_view line);
   void set_status(std::string_view line);
   void window_changed();
@@ -82,6 +84,7 @@ class Outlet : public std::enable_shared_from_this<Outlet> {
  private:
   void refresh();
   void write(std::string_view bytes);
+  void write_composed(std::string_view message);
   void write_pending();
   void wait_for_reader();
   void reader_is_ready();

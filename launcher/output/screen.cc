@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "escape_filter.h"
+#include "safelaunch/base/paper.h"
 #include "safelaunch/base/strings.h"
 
 // Our own lines appear only between lines of the job. One variable, whether the job is within a
@@ -15,37 +16,6 @@ namespace safelaunch::output {
 // ---- lines that fit -----------------------------------------------------------------------------
 
 namespace {
-
-struct Range {
-  char32_t first, last;
-};
-
-// The characters that terminals draw over two columns: East Asian wide and full-width ones, and
-// emoji.
-constexpr std::array kWide{
-    Range{0x1100, 0x115f},   Range{0x2e80, 0x303e},   Range{0x3041, 0xa4cf},
-    Range{0xac00, 0xd7a3},   Range{0xf900, 0xfaff},   Range{0xfe30, 0xfe6f},
-    Range{0xff00, 0xff60},   Range{0xffe0, 0xffe6},   Range{0x1f300, 0x1f64f},
-    Range{0x1f680, 0x1faff}, Range{0x20000, 0x3fffd},
-};
-
-int width_of(char32_t value) {
-  return std::any_of(kWide.begin(), kWide.end(),
-                     [=](Range range) { return value >= range.first && value <= range.last; })
-             ? 2
-             : 1;
-}
-
-// Counts the columns of a text without colours.
-int columns_of(std::string_view text) {
-  int columns = 0;
-  while (!text.empty()) {
-    const CodePoint point = first_code_point(text);
-    columns += width_of(point.value);
-    text.remove_prefix(point.length);
-  }
-  return columns;
-}
 
 bool is_control(char32_t value) {
   return value < 0x20 || (value >= 0x7f && value < 0xa0);
@@ -66,7 +36,7 @@ std::string fit_to_columns(std::string_view line, int columns) {
     }
     const CodePoint point = first_code_point(line);
     if (point.kind == CodePoint::Kind::valid && !is_control(point.value)) {
-      columns -= width_of(point.value);
+      columns -= columns_of(point.value);
       if (columns < 0) break;
       fitted += line.substr(0, point.length);
     }
@@ -135,6 +105,11 @@ void Screen::job(std::string_view bytes, std::string& out) {
 }
 
 void Screen::message(std::string_view text, std::string& out) {
+  const int columns = kind_ == Kind::terminal ? columns_ : 0;
+  quote(laid_out(text, {columns, ink_}), out);
+}
+
+void Screen::quote(std::string_view text, std::string& out) {
   if (kind_ == Kind::terminal) {
     append_harmless(text, messages_);
   } else {

@@ -3,12 +3,9 @@
 #include <string>
 #include <string_view>
 
-namespace safelaunch::output {
+#include "safelaunch/output/fit.h"
 
-/// Cuts a line to the columns of a terminal. Colours (SGR) are kept, take no column and are
-/// switched off at the end. Other escape sequences and control characters are left out, so the
-/// result never moves the cursor but to the right.
-[[nodiscard]] std::string fit_to_columns(std::string_view line, int columns);
+namespace safelaunch::output {
 
 /// Fits a status line, "import 2/2 · group 1/2 · waiting for rank 1 (idling) 12s/180s": the oldest
 /// stages go first, then what stands before the clock, its last word.
@@ -34,9 +31,11 @@ class Screen {
 
   void job(std::string_view bytes, std::string& out);
 
-  /// Takes one or more lines of ours, without the last newline. In the middle of a job's line they
-  /// wait.
+  /// Takes one or more lines of ours, without the last newline, and lays them out for the terminal.
+  /// In the middle of a job's line they wait.
   void message(std::string_view text, std::string& out);
+  /// Takes lines that stay as they are: they quote, or a program reads them.
+  void quote(std::string_view text, std::string& out);
   [[nodiscard]] bool message_waits() const { return !messages_.empty(); }
 
   /// Ends the job's unfinished line, which seems to stay, for the sake of the messages that wait.
@@ -47,6 +46,7 @@ class Screen {
   void set_status(std::string_view line);
   void set_preview(std::string_view line);
   void set_columns(int columns) { columns_ = columns; }
+  void set_ink(bool colour) { ink_ = colour; }
 
   /// Brings the transient line up to date where that is possible. Appends nothing if it is.
   void refresh(std::string& out);
@@ -58,6 +58,7 @@ class Screen {
 
   Kind kind_;
   int columns_ = 80;
+  bool ink_ = false;
   bool mid_line_ = false;
   std::string status_;
   std::string preview_;

@@ -54,8 +54,16 @@ void TerminalWriter::write_message(std::string_view text) {
   state_->err->write_message(state_->filtered(text));
 }
 
+void TerminalWriter::write_quote(std::string_view text) {
+  state_->err->write_quote(state_->filtered(text));
+}
+
 void TerminalWriter::write_redacted(std::string_view text) {
-  state_->err->write_message(text);
+  state_->err->write_quote(text);
+}
+
+void TerminalWriter::set_ink(bool colour) {
+  state_->err->set_ink(colour);
 }
 
 void TerminalWriter::filter_messages(std::function<std::string(std::string_view)> filter) {

@@ -106,7 +106,18 @@ BuildWait waits_for_a_build(const RankAnswers& answers) {
 std::vector<WatchAction> RankMachine::on(const WatchEvent& event, TimePoint now) {
   actions_.clear();
   std::visit([&](const auto& one) { take(one, now); }, event);
+  record_status(now);
   return std::exchange(actions_, {});
+}
+
+// The last status is what `safelaunch status` shows, so it is never left out; those before it are,
+// and the more the longer a job wavers.
+void RankMachine::record_status(TimePoint now) {
+  constexpr Duration kBetween{500};
+  constexpr int kUntilTwiceAsRare = 20;
+  if (status_.text.empty() || now < status_.next) return;
+  actions_.push_back(RecordEvent{report::record::Status{std::exchange(status_.text, {})}});
+  status_.next = now + kBetween * (1 + status_.recorded++ / kUntilTwiceAsRare);
 }
 
 void RankMachine::tell(const std::string& text) {
@@ -153,7 +164,7 @@ void RankMachine::perform(const Failure& verdict) {
 }
 
 void RankMachine::perform(const watch::StatusChanged& status) {
-  actions_.push_back(RecordSome{report::record::Status{status.text}});
+  status_.text = status.text;
 }
 
 void RankMachine::perform(const watch::JobTraining&) {

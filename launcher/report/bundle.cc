@@ -12,6 +12,7 @@
 
 #include "excerpts.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/paper.h"
 #include "safelaunch/base/unique_fd.h"
 
 // The archive is made in memory and written under a name that no file has yet, readable by its
@@ -187,7 +188,7 @@ std::string bundle(const RunFiles& files, const RunRecord& run) {
   UstarWriter archive(std::time(nullptr));
   const std::string folder = folder_of(run);
   bool complete = archive.add(folder + "README.txt", readme(files, run));
-  complete &= archive.add(folder + "report.txt", text_report(run, Colour::off));
+  complete &= archive.add(folder + "report.txt", laid_out(text_report(run), {}));
   complete &= archive.add(folder + "report.html", html_report(run));
   std::string unnamed;
   for (const RecordedFile& file : files.files)

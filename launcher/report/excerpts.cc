@@ -166,6 +166,23 @@ std::string_view place_of_frame(std::string_view line) {
   return python ? line : std::string_view();
 }
 
+// "train.py:12 in load_data → wait" stands in the frame "/home/ann/train.py:12 load_data".
+std::vector<std::string> with_source_lines(const Failure& failure, const fs::path& directory) {
+  Wanted wanted;
+  std::size_t count = 0;
+  for (const MissingRank& missing : failure.missing) take_places(missing.stack, wanted, count);
+  std::map<std::string, std::string> lines;  // by "train.py:12"
+  for (const auto& [name, numbers] : wanted)
+    for (const auto& [place, line] :
+         read_sources(lines_of(name, numbers, directory, fs::file_time_type::clock::now())))
+      lines.emplace(base_name(place), printable(line));
+  std::vector<std::string> places = failure.places;
+  for (std::string& place : places)
+    if (const auto line = lines.find(place.substr(0, place.find(' '))); line != lines.end())
+      place += ":  " + line->second;
+  return places;
+}
+
 void add_sources(RunFiles& files) {
   Wanted wanted;
   std::size_t places = 0;

@@ -2,21 +2,27 @@
 
 #include "json.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/paper.h"
 #include "safelaunch/redact/redactor.h"
 
-// Screen and outcome.json are made from the same values. The screen tells each attempt, then what
-// worked or why safelaunch stopped; a line is left out where nothing is known. A reader of an older
-// or newer outcome takes an unknown end for a plain failure.
+// Screen and outcome.json are made from the same values. The screen tells what happened first, then
+// the attempts and why safelaunch stopped; a line is left out where nothing is known. A reader of
+// an older or newer outcome takes an unknown end for a plain failure.
 namespace safelaunch::report {
 namespace {
 
 Json to_json(const Failure& failure) {
-  return {{"id", failure.cause},
-          {"title", failure.title},
-          {"certainty", name(failure.certainty)},
-          {"explanation", failure.explanation},
-          {"lines", failure.lines},
-          {"remedy", failure.remedy}};
+  Json json{{"id", failure.cause},
+            {"title", failure.title},
+            {"certainty", name(failure.certainty)},
+            {"explanation", failure.explanation},
+            {"lines", failure.lines},
+            {"remedy", failure.remedy}};
+  if (failure.headline.empty()) return json;
+  json["headline"] = failure.headline;
+  json["places"] = failure.places;
+  json["details"] = failure.details;
+  return json;
 }
 
 Json to_json(const AttemptSummary& attempt) {
@@ -31,64 +37,87 @@ Json to_json(const AttemptSummary& attempt) {
   return json;
 }
 
-class Screen {
+// The verdict stands first, then the place in the program, what is known, and the way out.
+class Closing {
  public:
-  Screen(Colour colour, std::string_view prefix, Fallbacks fallbacks)
-      : colour_(colour), prefix_(prefix), fallbacks_(fallbacks) {}
-
-  void attempt(const AttemptSummary& attempt) {
-    const bool is_told = fallbacks_ == Fallbacks::told && !attempt.next.empty() && attempt.failure;
-    line(fmt::format("  attempt {}  {:<14} {}{}{}", attempt.number, attempt.profile,
-                     paint(attempt.failure ? "31" : "32", end_in_words(attempt)),
-                     attempt.stages.empty() ? "" : "  (" + attempt.stages + ")",
-                     is_told ? ": " + attempt.failure->cause : ""));
-    if (!attempt.failure) return;
-    if (!is_told) verdict(*attempt.failure);
-    advice(*attempt.failure);
+  void verdict(const AttemptSummary& attempt) {
+    const Failure& failure = *attempt.failure;
+    const std::string told = headline(failure);
+    line("",
+         inked(Ink::fault, fmt::format("{}:", end_name(failure))) + " " +
+             inked(Ink::bold, told.empty() ? "after " + describe_duration(attempt.took) : told));
+    evidence(failure, "  ");
   }
 
-  void verdict(const Failure& failure) {
-    if (!failure.explanation.empty()) line("      " + failure.explanation);
-    if (!failure.cause.empty())
-      line(fmt::format("      cause: {} ({}, {})", failure.title, failure.cause,
-                       name(failure.certainty)));
+  void healed(const RunSummary& summary, Fallbacks fallbacks) {
+    line("", inked(Ink::good, "worked with " + summary.attempts.back().profile) +
+                 (summary.cost.empty() ? "" : "; cost: " + cost_untold(summary, fallbacks)));
   }
 
-  void advice(const Failure& failure) {
-    for (const std::string& shown : failure.lines) line(paint("2", "      | " + shown));
-    if (!failure.remedy.empty()) line("      remedy: " + failure.remedy);
+  void attempts(const RunSummary& summary, Fallbacks fallbacks) {
+    for (const AttemptSummary& attempt : summary.attempts) {
+      const bool is_last = &attempt == &summary.attempts.back();
+      row(attempt, is_last ? "" : cause_of(attempt));
+      if (!attempt.failure || is_last) continue;
+      fallbacks == Fallbacks::told ? help(*attempt.failure, "      ")
+                                   : evidence(*attempt.failure, "      ");
+    }
   }
 
-  void closing(const RunSummary& summary) {
-    const bool healed = !summary.attempts.back().failure;
-    if (healed)
-      line(paint("1;32", fmt::format("worked with {}", summary.attempts.back().profile)) +
-           (summary.cost.empty() ? "" : "; cost: " + cost_untold(summary)));
-    if (!summary.stopped_because.empty()) line("stopped: " + summary.stopped_because);
-    if (!healed) line(fmt::format("exit status {}", summary.exit_code));
-    if (!summary.directory.empty()) line("logs and evidence: " + summary.directory);
+  void end(const RunSummary& summary, Fallbacks fallbacks) {
+    const AttemptSummary& last = summary.attempts.back();
+    if (summary.attempts.size() == 1) row(last, "");
+    const std::string& why = summary.stopped_because;
+    if (last.failure)
+      line("  ", fmt::format("exit status {}{}", summary.exit_code, why.empty() ? "" : ": " + why));
+    if (summary.directory.empty()) return;
+    if (fallbacks == Fallbacks::untold) return line("  ", "files: " + summary.directory);
+    line("  ", fmt::format("more: safelaunch report {}", short_id(summary.run_id)));
+    line("  ", inked(Ink::dim, fmt::format("page: {}/report.html", summary.directory)));
   }
 
-  void line(const std::string& text) { text_.append(prefix_).append(text).append("\n"); }
   [[nodiscard]] std::string take() {
     if (!text_.empty()) text_.pop_back();
     return std::move(text_);
   }
 
  private:
-  [[nodiscard]] std::string paint(const char* code, const std::string& text) const {
-    return colour_ == Colour::off ? text : fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+  void line(std::string_view indent, const std::string& text) {
+    text_.append(indent).append(text).append("\n");
+  }
+
+  static std::string cause_of(const AttemptSummary& attempt) {
+    const bool named = attempt.failure && !attempt.failure->cause.empty();
+    return named ? ": " + attempt.failure->cause : "";
+  }
+
+  void row(const AttemptSummary& attempt, const std::string& cause) {
+    line("  ", fmt::format("attempt {}  {:<14}  {}{}{}", attempt.number, attempt.profile,
+                           inked(attempt.failure ? Ink::fault : Ink::good, end_in_words(attempt)),
+                           attempt.stages.empty() ? "" : " (" + attempt.stages + ")", cause));
+  }
+
+  void evidence(const Failure& failure, std::string_view indent) {
+    for (const std::string& place : failure.places)
+      line(indent, inked(Ink::dim, "-->") + " " + place);
+    const std::string& told = failure.headline.empty() ? failure.explanation : failure.details;
+    if (!told.empty()) line(indent, told);
+    for (const std::string& shown : failure.lines) line(indent, inked(Ink::dim, "| " + shown));
+    if (!failure.cause.empty())
+      line(indent, fmt::format("cause: {} ({})", failure.cause, name(failure.certainty)));
+    help(failure, indent);
+  }
+
+  void help(const Failure& failure, std::string_view indent) {
+    if (!failure.remedy.empty()) line(indent, inked(Ink::help, "help:") + " " + failure.remedy);
   }
 
   // The screen has said with the retry what "large (…)" means.
-  [[nodiscard]] std::string cost_untold(const RunSummary& summary) const {
-    const bool is_told = fallbacks_ == Fallbacks::told && summary.attempts.size() > 1;
+  static std::string cost_untold(const RunSummary& summary, Fallbacks fallbacks) {
+    const bool is_told = fallbacks == Fallbacks::told && summary.attempts.size() > 1;
     return summary.cost.substr(0, is_told ? summary.cost.find(" (") : std::string::npos);
   }
 
-  Colour colour_;
-  std::string_view prefix_;
-  Fallbacks fallbacks_;
   std::string text_;
 };
 
@@ -109,6 +138,9 @@ void read_cause(const Json& cause, Failure& failure) {
   failure.cause = text_of(cause, "id");
   failure.title = text_of(cause, "title");
   failure.certainty = certainty_named(text_of(cause, "certainty"));
+  failure.headline = text_of(cause, "headline");
+  failure.places = texts_of(cause, "places");
+  failure.details = text_of(cause, "details");
   failure.explanation = text_of(cause, "explanation");
   failure.lines = texts_of(cause, "lines");
   failure.remedy = text_of(cause, "remedy");
@@ -152,6 +184,7 @@ RunSummary redacted(RunSummary summary, redact::Redactor& redactor) {
   for (const AttemptSummary& attempt : summary.attempts) {
     if (!attempt.failure) continue;
     redactor.learn(attempt.failure->explanation);
+    for (const std::string& place : attempt.failure->places) redactor.learn(place);
     for (const std::string& line : attempt.failure->lines) redactor.learn(line);
   }
   const auto clean = [&](std::string& text) { text = redactor.redact(std::string_view(text)); };
@@ -159,9 +192,11 @@ RunSummary redacted(RunSummary summary, redact::Redactor& redactor) {
   clean(summary.cost);
   for (AttemptSummary& attempt : summary.attempts) {
     if (!attempt.failure) continue;
-    clean(attempt.failure->explanation);
-    clean(attempt.failure->remedy);
-    for (std::string& line : attempt.failure->lines) clean(line);
+    for (std::string* text : {&attempt.failure->headline, &attempt.failure->details,
+                              &attempt.failure->explanation, &attempt.failure->remedy})
+      clean(*text);
+    for (std::vector<std::string>* texts : {&attempt.failure->places, &attempt.failure->lines})
+      for (std::string& line : *texts) clean(line);
   }
   return summary;
 }
@@ -196,14 +231,28 @@ bool worth_telling(const RunSummary& summary) {
   return only.failure && only.failure->kind != FailureKind::interrupted && !only.told_by_itself;
 }
 
-std::string closing_screen(const RunSummary& summary, Colour colour, std::string_view prefix,
-                           Fallbacks fallbacks) {
+std::string headline(const Failure& failure) {
+  return failure.headline.empty() ? failure.title : failure.headline;
+}
+
+std::string_view short_id(std::string_view run_id) {
+  return run_id.substr(run_id.rfind('-') + 1);
+}
+
+std::string closing_screen(const RunSummary& summary, Fallbacks fallbacks) {
   if (summary.attempts.empty()) return {};
-  Screen screen(colour, prefix, fallbacks);
-  screen.line("what happened");
-  for (const AttemptSummary& attempt : summary.attempts) screen.attempt(attempt);
-  screen.closing(summary);
-  return screen.take();
+  Closing closing;
+  const AttemptSummary& last = summary.attempts.back();
+  last.failure ? closing.verdict(last) : closing.healed(summary, fallbacks);
+  if (summary.attempts.size() > 1) closing.attempts(summary, fallbacks);
+  closing.end(summary, fallbacks);
+  return closing.take();
+}
+
+std::string verdict_screen(const AttemptSummary& attempt) {
+  Closing closing;
+  closing.verdict(attempt);
+  return closing.take();
 }
 
 std::optional<RunSummary> read_outcome(std::string_view text) {

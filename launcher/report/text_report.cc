@@ -4,6 +4,7 @@
 
 #include "excerpts.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/paper.h"
 #include "safelaunch/base/rank_list.h"
 #include "timeline.h"
 
@@ -21,10 +22,8 @@ constexpr std::size_t kLogLines = 15;
 
 class TextWriter {
  public:
-  explicit TextWriter(Colour colour) : colour_(colour) {}
-
   void line(std::string_view text = {}) { text_.append(text).append("\n"); }
-  void heading(std::string_view text) { line(paint("1", text)); }
+  void heading(std::string_view text) { line(inked(Ink::bold, text)); }
   void indented(std::string_view text, std::string_view lead) {
     while (!text.empty()) {
       const std::size_t end = std::min(text.find('\n'), text.size());
@@ -32,15 +31,9 @@ class TextWriter {
       text.remove_prefix(std::min(end + 1, text.size()));
     }
   }
-  [[nodiscard]] std::string paint(const char* code, std::string_view text) const {
-    return colour_ == Colour::off ? std::string(text)
-                                  : fmt::format("\x1b[{}m{}\x1b[0m", code, text);
-  }
-  [[nodiscard]] Colour colour() const { return colour_; }
   [[nodiscard]] std::string take() { return std::move(text_); }
 
  private:
-  Colour colour_;
   std::string text_;
 };
 
@@ -66,7 +59,7 @@ void write_findings(const RunRecord& run, TextWriter& to) {
   to.heading("what was found before the run");
   for (const Finding& finding : run.findings) {
     to.line(fmt::format("  {} ({}): {}", finding.cause, name(finding.severity), finding.evidence));
-    if (!finding.remedy.empty()) to.line("      remedy: " + finding.remedy);
+    if (!finding.remedy.empty()) to.line("      help: " + finding.remedy);
   }
 }
 
@@ -85,7 +78,7 @@ void write_story(const RunRecord& run, TextWriter& to) {
       to.line(fmt::format("  attempt {}  {:<14} {}{}", attempt.number, attempt.profile,
                           end_in_words(attempt), why(attempt)));
   } else if (!summary.attempts.empty()) {
-    to.line(closing_screen(summary, to.colour(), ""));
+    to.line(closing_screen(summary));
   }
   if (run.attempts.empty() || run.attempts.back().ended) return;
   const AttemptHistory& last = run.attempts.back();
@@ -141,11 +134,11 @@ void write_stages(const AttemptHistory& attempt, TextWriter& to) {
   const Timeline timeline = timeline_of(attempt, kMostRows);
   if (timeline.rows.empty()) return;
   const StageTable table(timeline);
-  to.line(to.paint("2", table.head()));
+  to.line(inked(Ink::dim, table.head()));
   for (std::size_t i = 0; i < timeline.rows.size(); ++i) {
     const TimelineRow& row = timeline.rows[i];
     const std::string note = row.note.empty() ? "" : "  " + row.note;
-    to.line(table.row(i) + (row.suspect ? to.paint("1;31", note) : note));
+    to.line(table.row(i) + (row.suspect ? inked(Ink::fault, note) : note));
   }
   if (timeline.ranks_left_out != 0)
     to.line(fmt::format("  and {} ranks more", timeline.ranks_left_out));
@@ -162,7 +155,7 @@ void write_stacks(const AttemptHistory& attempt, TextWriter& to) {
   const std::vector<SharedStack> stacks = shared_stacks(attempt);
   for (std::size_t i = 0; i < std::min(kMostStacks, stacks.size()); ++i) {
     const std::string title = "  stack of " + rank_list(stacks[i].ranks);
-    to.line(stacks[i].suspect ? to.paint("1;31", title) : title);
+    to.line(stacks[i].suspect ? inked(Ink::fault, title) : title);
     to.indented(stacks[i].text, "    ");
   }
   if (stacks.size() > kMostStacks)
@@ -201,8 +194,8 @@ void write_attempt(const AttemptHistory& attempt, TextWriter& to) {
 
 }  // namespace
 
-std::string text_report(const RunRecord& run, Colour colour) {
-  TextWriter to(colour);
+std::string text_report(const RunRecord& run) {
+  TextWriter to;
   write_head(run, to);
   write_findings(run, to);
   write_story(run, to);

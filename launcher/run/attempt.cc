@@ -8,6 +8,7 @@
 #include "run_ledger.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
+#include "safelaunch/base/paper.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/launch/signals.h"
 #include "safelaunch/nccl/ras.h"
@@ -246,7 +247,7 @@ std::string Attempt::titled(const std::string& line) const {
 }
 
 void Attempt::tell(const std::string& line) const {
-  services_.terminal.write_message("safelaunch: " + titled(line));
+  services_.terminal.write_message(from_us(titled(line)));
 }
 
 // The machine's actions, performed.
@@ -339,7 +340,7 @@ void Attempt::perform(const RecordStall& action) {
 }
 
 void Attempt::perform(const TellUser& tell) {
-  services_.terminal.write_message("safelaunch: " + tell.text);
+  services_.terminal.write_message(from_us(tell.text));
 }
 
 // The end.

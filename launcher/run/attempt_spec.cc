@@ -7,6 +7,7 @@
 
 #include "safelaunch/agree/token.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/paper.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/variable_names.h"
 #include "safelaunch/hook/install.h"
@@ -284,7 +285,8 @@ Result<output::OutputPlan> output_of(const AttemptInputs& inputs) {
   if (inputs.plan.spawn && inputs.plan.spawn->workers > 1)
     output.mode = output::OutputPlan::Mode::lines;
   const bool coloured =
-      options.colour && inputs.streams.out.kind == output::StreamTarget::Kind::terminal;
+      takes_ink(options.colour, inputs.streams.out.kind == output::StreamTarget::Kind::terminal,
+                inputs.plan.environment);
   if (options.prefix)
     output.prefix =
         coloured ? output::OutputPlan::Prefix::coloured_rank : output::OutputPlan::Prefix::rank;

@@ -13,6 +13,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/harmless.h"
 #include "safelaunch/base/log.h"
+#include "safelaunch/base/paper.h"
 #include "safelaunch/diagnose/catalogue.h"
 #include "safelaunch/gpu/visible.h"
 #include "safelaunch/host/cgroup.h"
@@ -54,7 +55,7 @@ Run::Run(plan::RunPlan plan)
       guardian_(io_),
       signals_(io_, [this](const launch::ReceivedSignal& received) { take(received); }),
       terminal_(io_, streams_),
-      voice_(plan_, streams_, terminal_, ledger_.summary()),
+      voice_(plan_, terminal_, ledger_.summary()),
       gpu_memory_(io_, reaper_, plan_.environment),
       timer_(io_),
       machine_(plan_, *this) {}
@@ -67,6 +68,9 @@ int Run::run() {
     boost::asio::post(io_, [this, text = std::string(line)] { terminal_.write_message(text); });
   });
   terminal_.filter_messages(harmless);
+  terminal_.set_ink(takes_ink(plan_.options.colour,
+                              streams_.err.kind == output::StreamTarget::Kind::terminal,
+                              plan_.environment));
   if (const Result<void> opened = ledger_.open(plan_); !opened) {
     perform(SayFailure{opened.error().message});
     terminal_.flush(kLastWords);
@@ -348,7 +352,7 @@ void Run::perform(const SayFailure& say) {
 }
 
 void Run::perform(const TellFallback& tell) {
-  voice_.tell_of_fallback(tell.diagnosis, tell.step);
+  voice_.tell_of_fallback(tell.step);
 }
 
 void Run::perform(const TellStruckOut& tell) {

@@ -21,6 +21,7 @@ namespace safelaunch::run {
 namespace {
 
 constexpr Duration kFolderMadeWithin{3'000};
+constexpr Duration kSourceReadWithin{500};
 
 struct Opened {
   Result<report::RunDirectory> directory;
@@ -86,6 +87,17 @@ void RunLedger::note(const Finding& finding) {
 void RunLedger::note_cause(const diagnose::Diagnosis& diagnosis) {
   events_.record(report::record::Cause{diagnosis.failure.cause, name(diagnosis.failure.certainty),
                                        diagnosis.failure.explanation});
+}
+
+void RunLedger::add(report::AttemptSummary attempt) {
+  summary_.attempts.push_back(std::move(attempt));
+  std::optional<Failure>& failure = summary_.attempts.back().failure;
+  if (!failure || failure->places.empty()) return;
+  auto places = disk_.within(kSourceReadWithin, [failure = *failure] {
+    std::error_code gone;
+    return report::with_source_lines(failure, std::filesystem::current_path(gone));
+  });
+  if (places) failure->places = *std::move(places);
 }
 
 void RunLedger::close(int exit_code, std::string stopped_because) {

@@ -46,8 +46,9 @@ class RunLedger {
   [[nodiscard]] const report::RunDirectory& run_directory() const { return directory_; }
   void note(const Finding& finding);
   void note_cause(const diagnose::Diagnosis& diagnosis);
-  /// An attempt is over, and it is decided what follows.
-  void add(report::AttemptSummary attempt) { summary_.attempts.push_back(std::move(attempt)); }
+  /// An attempt is over, and it is decided what follows. The places of missing ranks get their line
+  /// of source, where the disk answers at once.
+  void add(report::AttemptSummary attempt);
   void set_cost(std::string cost) { summary_.cost = std::move(cost); }
 
   /// The run is over: writes outcome.json.

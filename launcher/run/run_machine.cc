@@ -273,8 +273,7 @@ void RunMachine::fail(const EndedAttempt& attempt) {
   const plan::NextStep step = plan::next_step(plan_, diagnosis, now);
   if (now.impasse) impasses_.push_back(*now.impasse);
   if (!step.profile) return give_up(std::move(summary), diagnosis, step);
-  if (!worth_probing(attempt.evidence, diagnosis, step))
-    return follow(std::move(summary), diagnosis, step);
+  if (!worth_probing(attempt.evidence, diagnosis, step)) return follow(std::move(summary), step);
   state_ = Probing{std::move(summary), diagnosis};
   actions_.push_back(ProbeCandidates{profile_, candidates_after(diagnosis)});
 }
@@ -291,7 +290,7 @@ void RunMachine::switch_profile(const EndedAttempt& attempt, const SwitchFound& 
   report::AttemptSummary summary =
       summary_of({attempts_, profile_.name, attempt.record}, found.diagnosis, plan_);
   strike(attempt.refuted);
-  follow(std::move(summary), found.diagnosis, found.step);
+  follow(std::move(summary), found.step);
 }
 
 void RunMachine::take_seen(const EndedAttempt& attempt) {
@@ -370,8 +369,7 @@ void RunMachine::take(const CannotProbe&, TimePoint) {
   if (!std::holds_alternative<Probing>(state_)) return;
   auto [summary, diagnosis] = std::get<Probing>(std::exchange(state_, Idle{}));
   const plan::NextStep step = step_after(diagnosis);
-  step.profile ? follow(std::move(summary), diagnosis, step)
-               : give_up(std::move(summary), diagnosis, step);
+  step.profile ? follow(std::move(summary), step) : give_up(std::move(summary), diagnosis, step);
 }
 
 void RunMachine::take(const ProfileChosen& event, TimePoint) {
@@ -387,14 +385,13 @@ void RunMachine::take(const ProfileChosen& event, TimePoint) {
     step.profile = *chosen;
     step.why = "a probe showed that it works here, and none is faster";
   }
-  follow(std::move(summary), diagnosis, step);
+  follow(std::move(summary), step);
 }
 
-void RunMachine::follow(report::AttemptSummary summary, const diagnose::Diagnosis& diagnosis,
-                        const plan::NextStep& step) {
+void RunMachine::follow(report::AttemptSummary summary, const plan::NextStep& step) {
   summary.next = step.profile->name + ": " + step.why;
   actions_.push_back(RecordAttempt{std::move(summary)});
-  actions_.push_back(TellFallback{diagnosis, step});
+  actions_.push_back(TellFallback{step});
   if (step.other_port) former_port_ = plan::FormerPort::was_taken;
   if (step.profile->name == profile_.name) ++retries_of_profile_;
   state_ = Waiting{*step.profile, step.wait};

@@ -155,7 +155,6 @@ struct SayFailure {
 };
 /// The attempt recorded last failed for this reason, and another one follows.
 struct TellFallback {
-  diagnose::Diagnosis diagnosis;
   plan::NextStep step;
 };
 /// Profiles that are passed over, and why.
@@ -338,8 +337,7 @@ class RunMachine {
                                    const plan::NextStep& step) const;
   [[nodiscard]] std::vector<profile::Profile> candidates_after(
       const diagnose::Diagnosis& diagnosis) const;
-  void follow(report::AttemptSummary summary, const diagnose::Diagnosis& diagnosis,
-              const plan::NextStep& step);
+  void follow(report::AttemptSummary summary, const plan::NextStep& step);
   void give_up(report::AttemptSummary summary, const diagnose::Diagnosis& diagnosis,
                const plan::NextStep& step);
   void end(int exit_code, std::string stopped_because);

@@ -4,6 +4,7 @@
 
 #include "run_ledger.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/paper.h"
 #include "safelaunch/diagnose/catalogue.h"
 #include "safelaunch/diagnose/failure_words.h"
 #include "safelaunch/host/identity.h"
@@ -78,7 +79,7 @@ void RunVoice::say(std::string_view text) {
 }
 
 void RunVoice::tell_error(std::string_view text) {
-  terminal_.write_message(fmt::format("safelaunch: {}", text));
+  terminal_.write_message(from_us(text));
 }
 
 void RunVoice::tell_of_start(int attempt, const std::string& profile, std::optional<int> port,
@@ -89,19 +90,15 @@ void RunVoice::tell_of_start(int attempt, const std::string& profile, std::optio
                   record.empty() ? "" : ", record in " + record));
 }
 
-void RunVoice::tell_of_fallback(const diagnose::Diagnosis& diagnosis, const plan::NextStep& step) {
-  const report::AttemptSummary& attempt = summary_.attempts.back();
-  say(fmt::format("attempt {} ({}) {} after {}: {}", attempt.number, attempt.profile,
-                  report::end_name(attempt.failure), describe_duration(attempt.took),
-                  diagnosis.failure.explanation));
-  say(fmt::format("cause: {} ({}, {})", diagnosis.failure.title, diagnosis.failure.cause,
-                  name(diagnosis.failure.certainty)));
+void RunVoice::tell_of_fallback(const plan::NextStep& step) {
+  say(report::verdict_screen(summary_.attempts.back()));
   tell_of_struck_out(step);
-  say(fmt::format("retrying (attempt {}) with profile {} ({}); cost: {}", attempt.number + 1,
-                  step.profile->name, step.why, plan::cost_in_words(plan_, *step.profile)));
+  say(fmt::format("retrying with {} ({}); cost: {}", step.profile->name, step.why,
+                  plan::cost_in_words(plan_, *step.profile)));
 }
 
 void RunVoice::tell_of_struck_out(const plan::NextStep& step) {
+  if (plan_.options.verbosity != Verbosity::verbose) return;
   std::vector<profile::StruckOut> told;  // those with one reason are told together
   for (const profile::StruckOut& struck : step.struck_out) {
     const auto same = std::ranges::find(told, struck.why, &profile::StruckOut::why);
@@ -127,7 +124,7 @@ void RunVoice::tell_of_first_failure(const AttemptRecord& record,
              : fmt::format("rank {} failed first. {}", first->value,
                            words.shared ? "From the output of all ranks:" : "Its last output:"));
   const std::string plain = report::plain_text(words.text);
-  terminal_.write_message(std::string_view(plain).substr(0, plain.rfind('\n')));
+  terminal_.write_quote(std::string_view(plain).substr(0, plain.rfind('\n')));
 }
 
 void RunVoice::tell_of_survivors(const std::vector<launch::Survivor>& survivors) {
@@ -158,11 +155,7 @@ void RunVoice::tell_end() {
   if (plan_.options.json && plan::json_file(plan_.options).empty())
     return terminal_.write_redacted(report::outcome_json(summary_));
   if (!report::worth_telling(summary_) || plan_.options.verbosity == Verbosity::quiet) return;
-  const bool coloured =
-      plan_.options.colour && streams_.err.kind == output::StreamTarget::Kind::terminal;
-  terminal_.write_message(
-      report::closing_screen(summary_, coloured ? report::Colour::on : report::Colour::off,
-                             "safelaunch: ", report::Fallbacks::told));
+  terminal_.write_message(from_us(report::closing_screen(summary_, report::Fallbacks::told)));
 }
 
 }  // namespace safelaunch::run

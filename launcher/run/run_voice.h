@@ -19,9 +19,9 @@ enum class Logs { whole, cut };
 class RunVoice {
  public:
   /// All of them belong to the run, and outlive this.
-  RunVoice(const plan::RunPlan& plan, const output::StandardStreams& streams,
-           output::TerminalWriter& terminal, const report::RunSummary& summary)
-      : plan_(plan), streams_(streams), terminal_(terminal), summary_(summary) {}
+  RunVoice(const plan::RunPlan& plan, output::TerminalWriter& terminal,
+           const report::RunSummary& summary)
+      : plan_(plan), terminal_(terminal), summary_(summary) {}
 
   /// One line of ours; not with --quiet.
   void say(std::string_view text);
@@ -33,8 +33,8 @@ class RunVoice {
   void tell_of_start(int attempt, const std::string& profile, std::optional<int> port,
                      const std::string& record);
   /// The last attempt has failed, and another one follows.
-  void tell_of_fallback(const diagnose::Diagnosis& diagnosis, const plan::NextStep& step);
-  /// The profiles that are passed over, and why.
+  void tell_of_fallback(const plan::NextStep& step);
+  /// With --verbose: the profiles that are passed over, and why.
   void tell_of_struck_out(const plan::NextStep& step);
   /// The user's own failure: launchers bury it under their own words. A stuck job is
   /// told as stuck, not as failed.
@@ -52,7 +52,6 @@ class RunVoice {
 
  private:
   const plan::RunPlan& plan_;
-  const output::StandardStreams& streams_;
   output::TerminalWriter& terminal_;
   const report::RunSummary& summary_;
 };

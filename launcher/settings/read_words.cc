@@ -28,6 +28,7 @@ class Walk {
   void take_rest();
 
   [[nodiscard]] const Option* find(std::string_view word) const;
+  [[nodiscard]] bool is_common(const Option& option) const;
   [[nodiscard]] Error unknown(std::string_view word) const;
   [[nodiscard]] Result<void> check_exclusions() const;
 
@@ -50,10 +51,19 @@ std::string with_dashes(std::string_view name) {
 
 // The option that "--name" or "-n" means.
 const Option* Walk::find(std::string_view word) const {
-  if (word.starts_with("--")) return find_option(grammar_.options, with_dashes(word.substr(2)));
+  if (word.starts_with("--")) {
+    const std::string name = with_dashes(word.substr(2));
+    const Option* own = find_option(grammar_.options, name);
+    return own != nullptr ? own : find_option(grammar_.common, name);
+  }
   if (word.size() != 2) return nullptr;
   const auto found = std::ranges::find(grammar_.options, word[1], &Option::letter);
   return found == grammar_.options.end() ? nullptr : &*found;
+}
+
+bool Walk::is_common(const Option& option) const {
+  return &option >= grammar_.common.data() &&
+         &option < grammar_.common.data() + grammar_.common.size();
 }
 
 Error Walk::unknown(std::string_view word) const {
@@ -74,7 +84,7 @@ Result<void> Walk::put(const Option& option, std::string_view value) {
   if (!is_new) said->second = adds ? fmt::format("{},{}", said->second, value) : value;
   if (!option.rival.empty() && option_value::flag(value))
     read_.given.erase(std::string(option.rival));  // the one that is said last holds
-  option.put(option, target_, value);
+  option.put(option, is_common(option) ? grammar_.common_target : target_, value);
   return {};
 }
 

@@ -16,6 +16,10 @@ void put_verbosity(const Option&, void* target, std::string_view value) {
   if (option_value::flag(value)) static_cast<RunOptions*>(target)->verbosity = verbosity;
 }
 
+void put_no_colour(const Option&, void* target, std::string_view value) {
+  if (option_value::flag(value)) static_cast<RunOptions*>(target)->colour = ColourWish::never;
+}
+
 // A FILE turns it on too; plan/json_file.h tells which file it is.
 void put_json(const Option&, void* target, std::string_view value) {
   const bool is_word = !refuse_value(Option{}, value);
@@ -318,10 +322,20 @@ constexpr std::array kRunOptions{
                "with --dry-run the plan as JSON; otherwise the closing report as JSON, on stderr "
                "(stdout is the job's) or in FILE (/dev/fd/3), and always in outcome.json",
            .trust = Trust::not_for_flag},
+    Option{.name = "color",
+           .kind = Kind::choice,
+           .scope = Scope::config,
+           .put = put_into<&RunOptions::colour>,
+           .value = "WHEN",
+           .fallback = "auto",
+           .help = "whether our words are coloured; auto: on a terminal, as NO_COLOR, "
+                   "CLICOLOR_FORCE and TERM say",
+           .choices = "auto|always|never",
+           .trust = Trust::not_needed},
     Option{.name = "no-color",
            .scope = Scope::config,
-           .put = put_off<&RunOptions::colour>,
-           .help = "plain text",
+           .put = put_no_colour,
+           .help = "--color never",
            .trust = Trust::not_needed},
     Option{.name = "verbose",
            .letter = 'v',

@@ -31,8 +31,7 @@ std::string reason_of(const Tried& tried) {
   if (tried.failure->cause == cause::kUserException && !tried.trouble.empty()) return text;
   text += below(fmt::format("cause: {} ({}, {})", tried.failure->title, tried.failure->cause,
                             name(tried.failure->certainty)));
-  if (!tried.failure->remedy.empty())
-    text += below(fmt::format("remedy: {}", tried.failure->remedy));
+  if (!tried.failure->remedy.empty()) text += below(fmt::format("help: {}", tried.failure->remedy));
   return text;
 }
 

@@ -5,7 +5,7 @@ import json
 import re
 
 # safelaunch may tell what it sees; these words tell of a hang, a death, or a fault of its hook.
-ALARM = re.compile(r"^safelaunch: (what happened|.*\b(hung|hangs|missing|died|cause:|remedy:|relaunch|stopped:|killed)\b)|File \"[^\"]*_safelaunch_hook")
+ALARM = re.compile(r"^safelaunch: (hung|stalled|failed|worked|retrying|.*\b(hung|hangs|missing|died|cause:|remedy:|relaunch|stopped:|killed)\b)|File \"[^\"]*_safelaunch_hook")
 ALARMS = ("verdict", "cause", "stall", "hook_error")
 
 

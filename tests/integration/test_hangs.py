@@ -139,7 +139,7 @@ class ARankThatNeverReachesInit(HangTest):
         explanation = self.explanation(run, attempt)
         named = r"^Rank 2 was missing; ranks 0 and 1 waited \d+(\.\d+)?s for it to (come to|join) the [a-z ]+\. It was idling"
         self.assertRegex(explanation, named, str(run))
-        self.assertIn(explanation, run.err)
+        self.assertRegex(run.err, r"(?m)^safelaunch: hung: rank 2 never (came to|joined) the [a-z ]+\n  --> \S+\.py:\d+ in never_reaches_init:  \S+")
 
     def assert_function_is_named(self, run, attempt=0):
         self.assertIn("never_reaches_init", self.explanation(run, attempt), str(run))
@@ -153,7 +153,6 @@ class ARankThatNeverReachesInit(HangTest):
         self.assert_status(run, 124)
         self.assertEqual([one["profile"] for one in run.attempts], ["basic"], str(run))
         self.assertEqual(run.outcome["stopped_because"], "no profile is left that could change anything")
-        self.assertIn("skipping gloo-fallback: the same as basic here: the job does not ask for NCCL", run.err)
 
     def test_named_profiles_are_tried_until_it_stands_at_the_same_place_again(self):
         run = self.run_job(*torchrun("--nproc-per-node", "3", DDP, *BAD_IN_EVERY_ATTEMPT))
@@ -174,7 +173,7 @@ class ARankThatNeverReachesInit(HangTest):
         run = self.run_safelaunch("--init-timeout", "4s", "--quiet-timeout", "4s", "--nproc-per-node", "2", "--", sys.executable,
                                   self.script(CLAIMS_A_LARGER_WORLD))
         self.assertEqual(run.status, 124, str(run))
-        self.assertIn("Rank 2 was missing; ranks 0 and 1 waited", run.err)
+        self.assertIn("hung: rank 2 never joined the process group", run.err)
         self.assertIn("No process that safelaunch sees came as rank 2.", run.err)
 
     def test_it_is_named_with_its_function_under_own_spawn(self):
@@ -214,7 +213,7 @@ class ARankStoppedInItsFirstCollective(HangTest):
         self.assertEqual(run.outcome["worked_with"], "basic", str(run))  # no setting had stopped it
         explanation = self.explanation(run)
         self.assertRegex(explanation, r"It was stopped, by a signal \(pid \d+, state T\)", str(run))
-        self.assertIn(explanation, run.err)
+        self.assertRegex(run.err, r"hung: rank 1 \(stopped\) does not get through the first collective")
         verdict = self.verdicts(run)[0]
         self.assertIn("hung in collective: rank 1 does not come through (stopped: by a signal", verdict["text"])
 

@@ -71,7 +71,7 @@ class LeftSegments(SafelaunchTest):
         if subprocess.run(["stat", "-c", "%W", SHM / "nccl-Other1"], capture_output=True, check=True).stdout.strip() in (b"0", b"-"):
             self.skipTest("this kernel does not keep when a file in /dev/shm was made: one that was written to later is another one")
         listed = rf"(?m)^left alone: {SHM}/nccl-Other1 .* no run of safelaunch has recorded it .*`safelaunch clean --all-mine` removes it$"
-        self.assertRegex(self.say("doctor"), r"shm-leaked: .* 3 files(?s:.*)remedy: safelaunch doctor --fix removes what runs of safelaunch have left; the rest: ")
+        self.assertRegex(self.say("doctor"), r"shm-leaked: .* 3 files(?s:.*)help: safelaunch doctor --fix removes what runs of safelaunch have left; the rest: ")
         self.assertRegex(self.say("clean", "--dry-run"), listed)
         fixed = self.say("doctor", "--fix")
         self.assertRegex(fixed, rf"(?m)^fix: removed: {SHM}/nccl-abcde0 .*: left by safelaunch run \S+, which is over")

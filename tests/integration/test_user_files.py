@@ -234,7 +234,7 @@ class Surroundings(SafelaunchTest):
         raises = "import os, time; time.sleep(0 if os.environ['RANK'] == '1' else 60); raise ValueError('be\u202efore')"
         run = self.run_safelaunch("--nproc-per-node", "2", "--", sys.executable, "-c", raises)
         self.assert_status(run, 1)
-        own = run.err[run.err.index("safelaunch: what happened"):]
+        own = run.err[run.err.index("safelaunch: failed"):]
         self.assertIn("ValueError: be<U+202E>fore", own)
         self.assertNotIn("\u202e", own)
 

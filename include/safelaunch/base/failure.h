@@ -90,6 +90,10 @@ struct Failure {
   std::vector<Rank> victims{};  ///< ranks that failed because another had
   std::string cause{};          ///< the cause's id in the catalogue; empty: not diagnosed
   std::string title{};          ///< the cause in plain words
+  std::string headline{};  ///< what happened, in a line of the screen: "rank 1 never joined …"
+  /// The places in the program where missing ranks stand: "train.py:12 in load_data:  sleep(9)".
+  std::vector<std::string> places{};
+  std::string details{};  ///< one or two sentences more than headline and places say
   /// One or two sentences on the ranks that waited and those that were missing.
   std::string explanation{};
   std::vector<std::string> lines{};  ///< the lines that show the cause, the best first

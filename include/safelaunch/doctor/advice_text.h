@@ -19,15 +19,13 @@ struct LookedAt {
 [[nodiscard]] std::vector<LookedAt> looked_at(const HostFacts& facts,
                                               std::span<const Advice> advices);
 
-/// Writes the findings for a reader, or one line that says that there are none. Paint::on puts a
-/// terminal's colours round the severities.
-enum class Paint { off, on };
-[[nodiscard]] std::string render_advices(std::span<const Advice> advices, Paint paint);
+/// Writes the findings for a reader, or one line that says that there are none.
+[[nodiscard]] std::string render_advices(std::span<const Advice> advices);
 
 /// Writes what was looked at, a line each, with a check mark where nothing was found.
-[[nodiscard]] std::string render_looked_at(std::span<const LookedAt> themes, Paint paint);
+[[nodiscard]] std::string render_looked_at(std::span<const LookedAt> themes);
 
-/// Writes one finding in one line: "shm-small: /dev/shm is …; remedy: …".
+/// Writes one finding in one line: "shm-small: /dev/shm is …; help: …".
 [[nodiscard]] std::string in_one_line(const Finding& finding);
 
 /// Writes {"blocked": …, "findings": [{id, severity, evidence, remedy, fixable, files, pids}],

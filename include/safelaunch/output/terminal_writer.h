@@ -36,9 +36,13 @@ class TerminalWriter {
   /// Shows our status line; an empty one takes it away. Does nothing unless stderr is a terminal.
   void set_status(std::string_view line);
 
-  /// Writes lines of ours, given without the last newline. In the middle of a job's line they wait
-  /// until it ends. A line that has not gone on for 100 ms is ended by us.
+  /// Writes lines of ours, given without the last newline, wrapped at the width of a terminal. In
+  /// the middle of a job's line they wait until it ends. A line that has not gone on for 100 ms is
+  /// ended by us.
   void write_message(std::string_view text);
+
+  /// As write_message, for lines that stay as they are: the last words of a rank.
+  void write_quote(std::string_view text);
 
   /// Writes text without secrets, such as JSON, which the filter must leave as it is.
   void write_redacted(std::string_view text);
@@ -46,6 +50,9 @@ class TerminalWriter {
   /// Sends our messages and the status line through the filter from now on, because it takes
   /// secrets out.
   void filter_messages(std::function<std::string(std::string_view)> filter);
+
+  /// Whether our messages keep their ink (see base/paper.h); by default they do not.
+  void set_ink(bool colour);
 
   /// Tells that the terminal has another size (SIGWINCH).
   void window_changed();

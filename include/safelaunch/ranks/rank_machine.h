@@ -373,6 +373,7 @@ class RankMachine {
   void sample_others(TimePoint now);
   void judge(TimePoint now);
   void show_waiting(TimePoint now);
+  void record_status(TimePoint now);
   void tell_of_questions(TimePoint now);
 
   void tell(const std::string& text);
@@ -416,6 +417,11 @@ class RankMachine {
   bool another_user_told_ = false;
   TimePoint begun_{};
   std::optional<TimePoint> next_look_;  // the next look for ranks without a hook
+  struct {
+    std::string text;  ///< not recorded yet; empty: none
+    TimePoint next{};  ///< when the next one may be recorded
+    int recorded = 0;
+  } status_;
   std::optional<TimePoint> waiting_since_;
   // Since when a child of each rank has asked at the terminal; nullopt: that was told.
   std::map<Rank, std::optional<TimePoint>> asks_since_;

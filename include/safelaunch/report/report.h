@@ -12,7 +12,7 @@ namespace safelaunch::report {
 
 /// A run for a terminal: the closing screen, then for each attempt the stages of the ranks with
 /// their times, the stacks, the changes to the environment, and the last lines of the logs.
-[[nodiscard]] std::string text_report(const RunRecord& run, Colour colour);
+[[nodiscard]] std::string text_report(const RunRecord& run);
 
 /// A run as one HTML page. It needs no network and no scripts, and its policy lets none run; it is
 /// light or dark as the reader's screen is, and never larger than a few megabytes.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <filesystem>
+
 #include "safelaunch/base/failure.h"
 #include "safelaunch/base/time.h"
 
@@ -47,14 +49,27 @@ struct RunSummary {
 /// Whether the run needs a closing screen: a job that worked at once needs none.
 [[nodiscard]] bool worth_telling(const RunSummary& summary);
 
-/// The closing screen, lines separated by \n; `colour` adds SGR colours for a terminal. Each line
-/// begins with `prefix`, which tells it from the job's own. Where the user has read an attempt's
-/// verdict as the next one began, the screen does not say it again.
-enum class Colour { off, on };
+/// The verdict in a few words: the failure's headline, else the title of its cause.
+[[nodiscard]] std::string headline(const Failure& failure);
+
+/// "20261126-095523-84a086" -> "84a086", which the verbs take for the run.
+[[nodiscard]] std::string_view short_id(std::string_view run_id);
+
+/// The closing screen, inked, lines separated by \n: the verdict, the place in the program, the
+/// cause and the way out, then the attempts. Where the user has read an attempt's verdict as the
+/// next one began, the screen does not say it again.
 enum class Fallbacks { untold, told };
-[[nodiscard]] std::string closing_screen(const RunSummary& summary, Colour colour,
-                                         std::string_view prefix = "safelaunch: ",
+[[nodiscard]] std::string closing_screen(const RunSummary& summary,
                                          Fallbacks fallbacks = Fallbacks::untold);
+
+/// The places of a failure's missing ranks, each with its line of source where the Python file is
+/// there and has not changed: "train.py:12 in load_data:  queue.get()". A relative path counts from
+/// `directory`.
+[[nodiscard]] std::vector<std::string> with_source_lines(const Failure& failure,
+                                                         const std::filesystem::path& directory);
+
+/// The lines of it on one attempt that failed, without what follows.
+[[nodiscard]] std::string verdict_screen(const AttemptSummary& attempt);
 
 /// "hung, stopped after 32s".
 [[nodiscard]] std::string end_in_words(const AttemptSummary& attempt);

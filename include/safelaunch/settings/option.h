@@ -11,7 +11,7 @@
 #include "safelaunch/base/time.h"
 
 /// An option is one row of a table: from it come the reading of the command line, of the
-/// environment and of the files, `--help`, the README's table, the completions and the man page.
+/// environment and of the files, `--help`, docs/options.md, the completions and the man page.
 namespace safelaunch::settings {
 
 /// Ports from `first` to `last`, both included. One port is a range of one.

@@ -23,6 +23,8 @@ struct Grammar {
   std::span<const Option> options;
   Rest rest = Rest::words;
   Again again = Again::refused;
+  std::span<const Option> common = {};  ///< options of every verb; a verb's own go before them
+  void* common_target = nullptr;        ///< the value that these fill
 };
 
 /// The rest of the words, besides the values.

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "safelaunch/base/log.h"
+#include "safelaunch/base/paper.h"
 #include "safelaunch/base/time.h"
 #include "safelaunch/settings/option.h"
 #include "safelaunch/settings/settings.h"
@@ -86,7 +87,7 @@ struct RunOptions {
 
   bool dry_run = false;
   bool json = false;
-  bool colour = true;
+  ColourWish colour = ColourWish::automatic;
   Verbosity verbosity = Verbosity::normal;
 
   bool wants_help = false;  ///< the user asks for help, and nothing else is done

@@ -45,7 +45,7 @@ struct Scene {
 
 TEST_CASE("a rank that only sleeps does nothing") {
   CHECK(Scene().work().none);
-  CHECK(Scene().work().what == "sleeping in hrtimer_nanosleep");
+  CHECK(Scene().work().what == "sleeping");
 }
 
 TEST_CASE("a rank that moves at all works") {

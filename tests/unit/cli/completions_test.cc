@@ -64,8 +64,9 @@ TEST_CASE("a flag takes no value in any shell", "[completions]") {
 }
 
 TEST_CASE("bash offers every option of a verb, with its letter and help", "[completions]") {
-  CHECK(script_has("bash", "    init) echo '--yes -y --force --user --help' ;;\n"));
-  CHECK(script_has("bash", "    version) echo '--help' ;;\n"));
+  CHECK(script_has("bash",
+                   "    init) echo '--yes -y --force --user --color --no-color --help' ;;\n"));
+  CHECK(script_has("bash", "    version) echo '--color --no-color --help' ;;\n"));
 }
 
 TEST_CASE("bash offers the words that may stand first behind a verb", "[completions]") {

@@ -21,12 +21,12 @@ namespace {
 
 constexpr const char* kLettersOfOption = "abcdefghijklmnopqrstuvwxyz-";
 
-// The rows of the README's table of verbs: what is typed behind "safelaunch ".
-Words rows_of_verbs(std::string_view readme) {
+// The rows of the table of verbs in docs/options.md: what is typed behind "safelaunch ".
+Words rows_of_verbs(std::string_view page) {
   constexpr std::string_view kBegin = "| `safelaunch ";
   Words rows;
-  while (!readme.empty()) {
-    std::string_view line = take_word(readme, '\n');
+  while (!page.empty()) {
+    std::string_view line = take_word(page, '\n');
     if (!line.starts_with(kBegin)) continue;
     line.remove_prefix(kBegin.size());
     rows.emplace_back(line.substr(0, line.find('`')));
@@ -215,19 +215,17 @@ TEST_CASE("help, completions and the man page know every verb and option", "[opt
   }
 }
 
-TEST_CASE("the README's tables of options and exit statuses are those of the program",
-          "[option_table]") {
-  const std::string readme = testing::data("../../README.md");
-  CHECK_THAT(readme, Catch::Matchers::ContainsSubstring("\n" + testing::options_as_markdown()));
-  CHECK_THAT(readme,
-             Catch::Matchers::ContainsSubstring("\n" + testing::exit_statuses_as_markdown()));
+TEST_CASE("the tables of options and exit statuses are those of the program", "[option_table]") {
+  const std::string page = testing::data("../../docs/options.md");
+  CHECK_THAT(page, Catch::Matchers::ContainsSubstring("\n" + testing::options_as_markdown()));
+  CHECK_THAT(page, Catch::Matchers::ContainsSubstring("\n" + testing::exit_statuses_as_markdown()));
 }
 
-TEST_CASE("the README's table of verbs has a row for each verb, and no option that it lacks",
+TEST_CASE("the table of verbs has a row for each verb, and no option that it lacks",
           "[option_table]") {
-  const std::string readme = testing::data("../../README.md");
+  const std::string page = testing::data("../../docs/options.md");
   std::set<std::string_view> told;
-  for (const std::string& row : rows_of_verbs(readme)) {
+  for (const std::string& row : rows_of_verbs(page)) {
     INFO(row);
     std::string_view words = row;
     const Verb& verb = find_verb(take_word(words));
@@ -246,10 +244,10 @@ TEST_CASE("the README's table of verbs has a row for each verb, and no option th
   }
 }
 
-TEST_CASE("the README's row of `test` has all options of that verb", "[option_table]") {
-  const std::string readme = testing::data("../../README.md");
+TEST_CASE("the row of `test` has all options of that verb", "[option_table]") {
+  const std::string page = testing::data("../../docs/options.md");
   for (const settings::Option& option : kTestVerb.options)
-    for (const std::string& row : rows_of_verbs(readme)) {
+    for (const std::string& row : rows_of_verbs(page)) {
       INFO(option.name);
       if (row.starts_with("test "))
         CHECK_THAT(row, Catch::Matchers::ContainsSubstring("[--" + std::string(option.name)));

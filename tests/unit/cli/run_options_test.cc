@@ -63,7 +63,7 @@ TEST_CASE("flags that switch off", "[run_options]") {
       parse({"--no-hook", "--no-preflight", "--no-color", "x"}).value();
   CHECK_FALSE(options.hook);
   CHECK_FALSE(options.preflight);
-  CHECK_FALSE(options.colour);
+  CHECK(options.colour == ColourWish::never);
   CHECK(options.plugin);
 }
 

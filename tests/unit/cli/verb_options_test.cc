@@ -83,9 +83,8 @@ TEST_CASE("no word of --policy allows what --all-mine does", "[clean]") {
 
 TEST_CASE("the options of doctor, init and the small verbs fill their own members", "[verbs]") {
   const auto doctor = [](const char* word) { return given_to<DoctorWords>(kDoctorVerb, {word}); };
-  CHECK((doctor("--fix").fix && !doctor("--fix").json && !doctor("--fix").no_colour));
+  CHECK((doctor("--fix").fix && !doctor("--fix").json));
   CHECK((doctor("--json").json && !doctor("--json").fix));
-  CHECK((doctor("--no-color").no_colour && !doctor("--no-color").json));
 
   const auto init = [](const char* word) { return given_to<InitWords>(kInitVerb, {word}); };
   CHECK((init("--yes").yes && !init("--yes").force && !init("--yes").user));
@@ -196,6 +195,7 @@ TEST_CASE("what help names as an option's fallback is what holds without it", "[
   const std::vector<Row> rows{
       {"profile",
        [](const Options& one, const Options&) { return one.profiles == profile::default_chain(); }},
+      {"color", [](const Options& a, const Options& b) { return a.colour == b.colour; }},
       {"clean", [](const Options& a, const Options& b) { return a.clean == b.clean; }},
       {"port", [](const Options& a, const Options& b) { return a.port == b.port; }},
       {"probe", [](const Options& a, const Options& b) { return a.probe == b.probe; }},

@@ -191,18 +191,16 @@ TEST_CASE("the doctor's answer is what was looked at, then the findings, then wh
   const doctor::HostFacts facts = host_with_python();
   const std::vector<doctor::Advice> advices{
       {{"shm-small", Severity::risk, "/dev/shm has 64 MiB", "docker run --shm-size=8g"}, {}, {}}};
-  for (const doctor::Paint paint : {doctor::Paint::off, doctor::Paint::on}) {
-    const std::string seen = doctor::render_looked_at(doctor::looked_at(facts, advices), paint) +
-                             doctor::render_advices(advices, paint);
-    CHECK(doctor_text({}, facts, advices, {}, paint) == seen);
-    CHECK(doctor_text({.fix = true}, facts, advices, {"removed: /tmp/a", "ended: pid 3"}, paint) ==
-          seen + "fix: removed: /tmp/a\nfix: ended: pid 3\n");
-  }
+  const std::string seen =
+      doctor::render_looked_at(doctor::looked_at(facts, advices)) + doctor::render_advices(advices);
+  CHECK(doctor_text({}, facts, advices, {}) == seen);
+  CHECK(doctor_text({.fix = true}, facts, advices, {"removed: /tmp/a", "ended: pid 3"}) ==
+        seen + "fix: removed: /tmp/a\nfix: ended: pid 3\n");
 }
 
 TEST_CASE("the doctor's JSON holds what was mended within it", "[doctor]") {
-  const auto json = TextJson::parse(
-      doctor_text({.json = true}, host_with_python(), {}, {"removed: /tmp/a"}, doctor::Paint::on));
+  const auto json =
+      TextJson::parse(doctor_text({.json = true}, host_with_python(), {}, {"removed: /tmp/a"}));
   CHECK(json["blocked"] == false);
   CHECK(json["fixed"] == std::vector<std::string>{"removed: /tmp/a"});
   CHECK(json["findings"].empty());
@@ -221,7 +219,7 @@ TEST_CASE("the doctor tells no secret of the environment or of the command", "[d
     DoctorWords words;
     words.json = json;
     words.command = {"train", "--password", "canary-of-the-command"};
-    const std::string text = doctor_text(words, facts, advices, {}, doctor::Paint::off);
+    const std::string text = doctor_text(words, facts, advices, {});
     CHECK_THAT(text, !Catch::Matchers::ContainsSubstring("canary"));
   }
 }

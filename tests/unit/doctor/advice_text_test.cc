@@ -2,6 +2,7 @@
 
 #include "catch.h"
 #include "healthy_host.h"
+#include "safelaunch/base/paper.h"
 
 using namespace safelaunch;
 
@@ -21,20 +22,19 @@ std::vector<doctor::Advice> one_advice() {
 }  // namespace
 
 TEST_CASE("a finding is two lines: what was seen, and what to do", "[doctor][render]") {
-  CHECK(doctor::render_advices(one_advice(), doctor::Paint::off) ==
+  CHECK(laid_out(doctor::render_advices(one_advice()), {}) ==
         "risk      shm-leaked: 64 MiB are left\n"
-        "          remedy: safelaunch doctor --fix\n");
+        "          help: safelaunch doctor --fix\n");
 }
 
 TEST_CASE("before a run a finding is one line", "[doctor][render]") {
   CHECK(doctor::in_one_line(one_advice()[0].finding) ==
-        "shm-leaked: 64 MiB are left; remedy: safelaunch doctor --fix");
+        "shm-leaked: 64 MiB are left; help: safelaunch doctor --fix");
   CHECK(doctor::in_one_line({"command", Severity::risk, "no script", ""}) == "command: no script");
 }
 
 TEST_CASE("a terminal gets the severity in colour", "[doctor][render]") {
-  CHECK_THAT(doctor::render_advices(one_advice(), doctor::Paint::on),
-             ContainsSubstring("\x1b[33mrisk    \x1b[0m"));
+  CHECK_THAT(doctor::render_advices(one_advice()), ContainsSubstring("\x1b[33mrisk    \x1b[0m"));
 }
 
 TEST_CASE("JSON says whether a run is forbidden and what can be fixed", "[doctor][render]") {
@@ -48,7 +48,7 @@ TEST_CASE("JSON says whether a run is forbidden and what can be fixed", "[doctor
 }
 
 TEST_CASE("a host without findings says so in a line", "[doctor][render]") {
-  CHECK(doctor::render_advices({}, doctor::Paint::on) == "no problems found\n");
+  CHECK(doctor::render_advices({}) == "no problems found\n");
 }
 
 TEST_CASE("each severity has its colour, and a finding without a remedy one line",
@@ -57,20 +57,19 @@ TEST_CASE("each severity has its colour, and a finding without a remedy one line
   advices[0].finding = {"a", Severity::blocks, "x", ""};
   advices[1].finding = {"b", Severity::risk, "y", ""};
   advices[2].finding = {"c", Severity::note, "z", ""};
-  CHECK(doctor::render_advices(advices, doctor::Paint::on) ==
+  CHECK(doctor::render_advices(advices) ==
         "\x1b[1;31mblocks  \x1b[0m  a: x\n\x1b[33mrisk    \x1b[0m  b: y\n"
         "\x1b[2mnote    \x1b[0m  c: z\n");
-  CHECK(doctor::render_advices(advices, doctor::Paint::off) ==
+  CHECK(laid_out(doctor::render_advices(advices), {}) ==
         "blocks    a: x\nrisk      b: y\nnote      c: z\n");
 }
 
 TEST_CASE("a theme that is well has a mark, one that is not has a gap", "[doctor][render]") {
   const std::vector<doctor::LookedAt> themes{{"python", "torch 2.13.0", true},
                                              {"/dev/shm", "64 MiB", false}};
-  CHECK(doctor::render_looked_at(themes, doctor::Paint::off) ==
+  CHECK(laid_out(doctor::render_looked_at(themes), {}) ==
         "✓ python      torch 2.13.0\n  /dev/shm    64 MiB\n");
-  CHECK(
-      doctor::render_looked_at(themes, doctor::Paint::on).starts_with("\x1b[32m✓\x1b[0m python "));
+  CHECK(doctor::render_looked_at(themes).starts_with("\x1b[32m✓\x1b[0m python "));
 }
 
 TEST_CASE("a finding that blocks makes the whole blocked, and bytes that are no text are replaced",

@@ -79,6 +79,7 @@ TEST_CASE("an option needs trust unless it is a deadline, what is tried, or what
                                         "devices",
                                         "prefix",
                                         "rank-files",
+                                        "color",
                                         "no-color",
                                         "verbose",
                                         "quiet"};

@@ -75,9 +75,9 @@ void spoken(Told& job) {
 TEST_CASE("what the news of another node do in each state of the leader's watch", "[nodes]") {
   SECTION("the node has not spoken yet") {
     CHECK(what_news_do([](Told& job) { job.starts(0); }) == R"(
-node comes: record node, record some
-rank failed there: record node, verdict on rank 1, record some
-rank is through there: record node, record, record some
+node comes: record node
+rank failed there: record node, verdict on rank 1
+rank is through there: record node, record
 nothing: node has no ranks; another node comes; node is not heard; node is heard again;
   a node that nobody knows is not heard
 )");
@@ -86,7 +86,7 @@ nothing: node has no ranks; another node comes; node is not heard; node is heard
     CHECK(what_news_do(spoken) == R"(
 node has no ranks: record node
 rank failed there: verdict on rank 1
-rank is through there: record, record some
+rank is through there: record
 nothing: node comes; another node comes; node is not heard; node is heard again;
   a node that nobody knows is not heard
 )");
@@ -98,7 +98,7 @@ nothing: node comes; another node comes; node is not heard; node is heard again;
           }) == R"(
 node has no ranks: record node
 rank failed there: verdict on rank 1
-rank is through there: record, record some
+rank is through there: record
 nothing: node comes; another node comes; node is not heard; node is heard again;
   a node that nobody knows is not heard
 )");
@@ -110,7 +110,7 @@ nothing: node comes; another node comes; node is not heard; node is heard again;
           }) == R"(
 node has no ranks: record node
 rank failed there: verdict on rank 1
-rank is through there: record, training, record some
+rank is through there: record, training
 nothing: node comes; another node comes; node is not heard; node is heard again;
   a node that nobody knows is not heard
 )");

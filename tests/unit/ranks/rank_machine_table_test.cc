@@ -110,11 +110,11 @@ TEST_CASE("what each event does while ranks are judged, train or are stopped", "
   SECTION("judged") {
     CHECK(what_events_do(begin_two) == R"(
 rank failed: verdict
-hook enters a stage: meeting, record some
+hook enters a stage: meeting
 hook answers: pass answer
 hook refuses: notice
 hook floods: record some, notice
-NCCL reaches a stage: record, record some
+NCCL reaches a stage: record
 NCCL contradicts: verdict
 NCCL spoke: NCCL said
 driver silent: verdict
@@ -124,13 +124,13 @@ look shows a silent rank alive: status
 ranks sampled: status
 others sampled: status
 another user runs: record, notice
-plugin passes a collective: record, record some
+plugin passes a collective: record
 hook counts: record some
 hook fails: record some
 rank ended of a signal: verdict
 NCCL's worlds differ: verdict
 leader watches: ask whether it hears, ask whether it hears, sample ranks, status
-node spoke: record, record some
+node spoke: record
 stacks wanted: show stacks
 time passed: status
 nothing: rank spawned; rank ended with 0; stranger ended; hook closed;
@@ -143,13 +143,13 @@ nothing: rank spawned; rank ended with 0; stranger ended; hook closed;
             job.hang();
             job.pass(Duration(500));
           }) == R"(
-rank ended with 0: verdict, record some
-rank failed: verdict, record some
+rank ended with 0: verdict
+rank failed: verdict
 hook enters a stage: meeting
 hook answers: pass answer
 hook refuses: notice
 hook floods: record some, notice
-NCCL reaches a stage: record, record some
+NCCL reaches a stage: record
 NCCL contradicts: verdict
 NCCL spoke: NCCL said
 driver silent: verdict
@@ -157,23 +157,22 @@ all stand still: ask places
 look shows a rank: sample ranks
 look shows a silent rank alive: sample ranks
 another user runs: record, notice
-plugin passes a collective: record, record some
+plugin passes a collective: record
 hook counts: record some
 hook fails: record some
-rank ended of a signal: verdict, record some
-rank ended, nobody knows how: record some
+rank ended of a signal: verdict
 NCCL's worlds differ: verdict
 leader watches: sample ranks
-node spoke: record, record some
+node spoke: record
 stacks wanted: show stacks
 time passed: sample ranks
 nothing: rank spawned; stranger ended; hook closed; places without a standstill; ranks sampled;
-  others sampled; leader watches no more; node is silent; frozen
+  others sampled; rank ended, nobody knows how; leader watches no more; node is silent; frozen
 )");
   }
   SECTION("training") {
     CHECK(what_events_do(train_two) == R"(
-hook enters a stage: meeting, record some
+hook enters a stage: meeting
 hook answers: pass answer
 hook refuses: notice
 hook floods: record some, notice
@@ -196,13 +195,13 @@ nothing: rank spawned; rank ended with 0; rank failed; stranger ended; hook clos
             begin_two(job);
             job.ends(1, Exited{3});
           }) == R"(
-hook enters a stage: meeting, record some
+hook enters a stage: meeting
 hook answers: pass answer
 hook refuses: notice
 hook floods: record some, notice
 NCCL spoke: NCCL said
 another user runs: record, notice
-plugin passes a collective: record, record some
+plugin passes a collective: record
 hook fails: record some
 stacks wanted: show stacks
 nothing: rank spawned; rank ended with 0; rank failed; stranger ended; hook closed;
@@ -219,23 +218,23 @@ nothing: rank spawned; rank ended with 0; rank failed; stranger ended; hook clos
             begin_two(job);
           }) == R"(
 rank failed: verdict
-hook enters a stage: meeting, record some
+hook enters a stage: meeting
 hook answers: pass answer
 hook refuses: notice
 hook floods: record some, notice
-NCCL reaches a stage: record, record some
+NCCL reaches a stage: record
 NCCL contradicts: verdict
 NCCL spoke: NCCL said
 driver silent: verdict
 all stand still: ask places
 another user runs: record, notice
-plugin passes a collective: record, record some
+plugin passes a collective: record
 hook counts: record some
 hook fails: record some
 rank ended of a signal: verdict
 NCCL's worlds differ: verdict
 leader watches: ask whether it hears, ask whether it hears, sample ranks
-node spoke: record, record some
+node spoke: record
 stacks wanted: show stacks
 nothing: rank spawned; rank ended with 0; stranger ended; hook closed;
   places without a standstill; look shows a rank; look shows a silent rank alive; ranks sampled;
@@ -245,26 +244,26 @@ nothing: rank spawned; rank ended with 0; stranger ended; hook closed;
   }
   SECTION("no rank is known yet") {
     CHECK(what_events_do([](Told&) {}) == R"(
-rank spawned: record some
-hook enters a stage: watch exit, meeting, record some
+rank spawned: record
+hook enters a stage: watch exit, meeting, record
 hook answers: pass answer
 hook refuses: notice
 hook floods: record some, notice
-NCCL reaches a stage: record, record some
+NCCL reaches a stage: record, record
 NCCL contradicts: verdict
 NCCL spoke: NCCL said
 driver silent: verdict
 all stand still: ask places
-look shows a rank: watch exit, find user, record some, status
+look shows a rank: watch exit, find user, status, record
 look shows a silent rank alive: status
 ranks sampled: status
 others sampled: status
 another user runs: record, notice
-plugin passes a collective: record, record some
+plugin passes a collective: record, record
 hook fails: record some
 NCCL's worlds differ: verdict
 leader watches: sample ranks, status
-node spoke: record, record some
+node spoke: record, record
 stacks wanted: show stacks
 time passed: status
 nothing: rank ended with 0; rank failed; stranger ended; hook closed;

@@ -122,7 +122,7 @@ TEST_CASE("of 200 secrets none reaches the text, the page or the bundle", "[bund
     made.files.files.push_back(fact);
   const report::RunFiles files = report::cleaned(made.files, made.environment);
   const report::RunRecord run = report::parse_run(files);
-  std::string all = report::text_report(run, report::Colour::off) + report::html_report(run);
+  std::string all = report::text_report(run) + report::html_report(run);
   for (const auto& [name, text] : unpacked(report::bundle(files, run))) all += name + "\n" + text;
   for (const std::string& value : made.values) {
     INFO(value);

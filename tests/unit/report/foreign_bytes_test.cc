@@ -245,7 +245,7 @@ TEST_CASE("any file of a run may be missing or empty", "[run_record]") {
       const RunRecord run = parse_run(files);
       CHECK(run.id == "20261121-150653-b939a3");
       CHECK(run.attempts.size() == 2);
-      CHECK_FALSE(text_report(run, Colour::off).empty());
+      CHECK_FALSE(text_report(run).empty());
     }
   }
 }
@@ -444,7 +444,7 @@ TEST_CASE("every run that can be read can be shown as text and as a page", "[run
       text += "}\n";
     }
     const RunRecord run = run_with_events(text);
-    CHECK_FALSE(text_report(run, Colour::on).empty());
+    CHECK_FALSE(text_report(run).empty());
     CHECK(html_report(run).find("<b>") == std::string::npos);
   }
 }

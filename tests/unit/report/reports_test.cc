@@ -1,5 +1,6 @@
 #include "catch.h"
 #include "recorded_runs.h"
+#include "safelaunch/base/paper.h"
 #include "safelaunch/report/report.h"
 
 using namespace safelaunch;
@@ -36,13 +37,11 @@ bool has_tag(const std::string& page, const char* tag) {
 }  // namespace
 
 TEST_CASE("the text tells what the closing screen says, and more", "[text_report]") {
-  const std::string text =
-      report::text_report(report::parse_run(healed_run()), report::Colour::off);
+  const std::string text = laid_out(report::text_report(report::parse_run(healed_run())), {});
   for (const char* part :
        {"run 20261121-150653-b939a3", "torchrun --nproc-per-node 2 train.py",
-        "worked with no-p2p; cost: medium", "a rank never came (rank-missing, confirmed)",
-        "-  missing", "stack of rank 1", "train.py:50 sleep", "+ NCCL_P2P_DISABLE=1",
-        "    | from rank 1"}) {
+        "worked with no-p2p; cost: medium", "cause: rank-missing (confirmed)", "-  missing",
+        "stack of rank 1", "train.py:50 sleep", "+ NCCL_P2P_DISABLE=1", "    | from rank 1"}) {
     INFO(part);
     CHECK(contains(text, part));
   }
@@ -50,8 +49,7 @@ TEST_CASE("the text tells what the closing screen says, and more", "[text_report
 }
 
 TEST_CASE("the text of a killed run says that it was, and how far it had come", "[text_report]") {
-  const std::string text =
-      report::text_report(report::parse_run(killed_run()), report::Colour::off);
+  const std::string text = laid_out(report::text_report(report::parse_run(killed_run())), {});
   CHECK(contains(text, "cut off: safelaunch ended without an outcome"));
   CHECK(contains(text, "1 lines of events.jsonl cannot be read"));
   CHECK(contains(text, "waiting for rank 1"));

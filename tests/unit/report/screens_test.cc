@@ -1,6 +1,7 @@
 #include "catch.h"
 #include "launcher/report/excerpts.h"
 #include "recorded_runs.h"
+#include "safelaunch/base/paper.h"
 #include "safelaunch/redact/redactor.h"
 #include "safelaunch/report/report.h"
 #include "safelaunch/report/status.h"
@@ -53,65 +54,21 @@ RunSummary healed_screen() {
 
 // ---- the closing screen
 
-TEST_CASE("the closing screen of a healed run, whole", "[summary]") {
-  CHECK(closing_screen(healed_screen(), Colour::off) ==
-        "safelaunch: what happened\n"
-        "safelaunch:   attempt 1  basic          hung, stopped after 32s  (group 1/2)\n"
-        "safelaunch:       Rank 0 waited for rank 1.\n"
-        "safelaunch:       cause: a rank never came (rank-missing, confirmed)\n"
-        "safelaunch:       | Traceback\n"
-        "safelaunch:       | ValueError: x\n"
-        "safelaunch:       remedy: Look at it.\n"
-        "safelaunch:   attempt 2  no-p2p         completed in 7s  (collective 2/2)\n"
-        "safelaunch: worked with no-p2p; cost: medium\n"
-        "safelaunch: logs and evidence: /runs/r1");
-}
-
-TEST_CASE("the closing screen of a run that failed, whole", "[summary]") {
-  RunSummary summary = healed_screen();
-  summary.attempts.pop_back();
-  summary.exit_code = 124;
-  summary.stopped_because = "no profile is left";
-  CHECK(closing_screen(summary, Colour::off, "") ==
-        "what happened\n"
-        "  attempt 1  basic          hung, stopped after 32s  (group 1/2)\n"
-        "      Rank 0 waited for rank 1.\n"
-        "      cause: a rank never came (rank-missing, confirmed)\n"
-        "      | Traceback\n"
-        "      | ValueError: x\n"
-        "      remedy: Look at it.\n"
-        "stopped: no profile is left\n"
-        "exit status 124\n"
-        "logs and evidence: /runs/r1");
-}
-
-TEST_CASE("a verdict that the user has read is named by its cause alone", "[summary]") {
-  CHECK(closing_screen(healed_screen(), Colour::off, "", Fallbacks::told) ==
-        "what happened\n"
-        "  attempt 1  basic          hung, stopped after 32s  (group 1/2): rank-missing\n"
-        "      | Traceback\n"
-        "      | ValueError: x\n"
-        "      remedy: Look at it.\n"
-        "  attempt 2  no-p2p         completed in 7s  (collective 2/2)\n"
-        "worked with no-p2p; cost: medium\n"
-        "logs and evidence: /runs/r1");
-}
-
 TEST_CASE("what is not known has no line on the closing screen", "[summary]") {
   RunSummary summary;
   summary.attempts = {attempt_that(FailureKind::failed, 3s)};
   summary.exit_code = 1;
-  CHECK(closing_screen(summary, Colour::off, "") ==
-        "what happened\n  attempt 1  basic          failed after 3s\nexit status 1");
-  CHECK(closing_screen(RunSummary{}, Colour::on).empty());
+  CHECK(laid_out(closing_screen(summary), {}) ==
+        "failed: after 3s\n  attempt 1  basic           failed after 3s\n  exit status 1");
+  CHECK(closing_screen(RunSummary{}).empty());
 }
 
-TEST_CASE("in colour the closing screen has the same words", "[summary]") {
-  const std::string colours = closing_screen(healed_screen(), Colour::on, "");
-  CHECK(colours.find("\x1b[31mhung, stopped after 32s\x1b[0m") != std::string::npos);
-  CHECK(colours.find("\x1b[32mcompleted in 7s\x1b[0m") != std::string::npos);
-  CHECK(colours.find("\x1b[1;32mworked with no-p2p\x1b[0m") != std::string::npos);
-  CHECK(plain_text(colours) == closing_screen(healed_screen(), Colour::off, ""));
+TEST_CASE("the closing screen is inked by what it tells", "[summary]") {
+  const std::string inked = closing_screen(healed_screen());
+  CHECK(inked.find("\x1b[1;31mhung, stopped after 32s\x1b[0m") != std::string::npos);
+  CHECK(inked.find("\x1b[32mcompleted in 7s\x1b[0m") != std::string::npos);
+  CHECK(inked.find("\x1b[32mworked with no-p2p\x1b[0m") != std::string::npos);
+  CHECK(inked.find("\x1b[36mhelp:\x1b[0m Look at it.") != std::string::npos);
 }
 
 TEST_CASE("the end of an attempt in words, for each kind", "[summary]") {
@@ -264,21 +221,20 @@ TEST_CASE("a summary loses its secrets, and those that its lines teach", "[summa
 // ---- the report as text
 
 TEST_CASE("the report of a healed run as text, whole", "[text_report]") {
-  CHECK(text_report(parse_run(healed_run()), Colour::off) ==
+  CHECK(laid_out(text_report(parse_run(healed_run())), {}) ==
         "run 20261121-150653-b939a3\n"
         "command   torchrun --nproc-per-node 2 train.py\n"
         "in        /home/ann/model\n"
         "started   2026-11-21T15:06:53.722Z, 30s\n"
         "\n"
-        "what happened\n"
-        "  attempt 1  basic          hung, stopped after 21s  (group 1/2)\n"
-        "      Rank 0 waited for rank 1.\n"
-        "      cause: a rank never came (rank-missing, confirmed)\n"
-        "      | Traceback\n"
-        "      remedy: Look at it.\n"
-        "  attempt 2  no-p2p         completed in 7s  (collective 2/2)\n"
         "worked with no-p2p; cost: medium\n"
-        "logs and evidence: /runs/20261121-150653-b939a3\n"
+        "  attempt 1  basic           hung, stopped after 21s (group 1/2): rank-missing\n"
+        "      Rank 0 waited for rank 1.\n"
+        "      | Traceback\n"
+        "      cause: rank-missing (confirmed)\n"
+        "      help: Look at it.\n"
+        "  attempt 2  no-p2p          completed in 7s (collective 2/2)\n"
+        "  files: /runs/20261121-150653-b939a3\n"
         "\n"
         "attempt 1  basic\n"
         "  verdict: rank 1 is missing\n"
@@ -304,7 +260,7 @@ TEST_CASE("the report of a healed run as text, whole", "[text_report]") {
 }
 
 TEST_CASE("the report of a killed run as text, whole", "[text_report]") {
-  CHECK(text_report(parse_run(killed_run()), Colour::off) ==
+  CHECK(laid_out(text_report(parse_run(killed_run())), {}) ==
         "run 20261121-150653-b939a3\n"
         "command   torchrun --nproc-per-node 2 train.py\n"
         "in        /home/ann/model\n"
@@ -325,7 +281,7 @@ TEST_CASE("attempts before a cut are told with their explanation, where there is
   run.state = RunRecord::State::cut_off;
   run.summary.attempts = {hung_attempt_of_screen(), attempt_that(FailureKind::failed, 3s),
                           attempt_that(std::nullopt, 4s)};
-  const std::string text = text_report(run, Colour::off);
+  const std::string text = laid_out(text_report(run), {});
   CHECK(contains(text,
                  "what happened so far\n"
                  "  attempt 1  basic          hung, stopped after 32s: Rank 0 waited for "
@@ -346,7 +302,7 @@ TEST_CASE("the report of 1,024 ranks stays within three screens", "[text_report]
     attempt.stacks.push_back({name, "stack " + std::to_string(i), 10, 0});
     attempt.logs.push_back({name + ".err", std::string(1'000, '\n') + "x\n", 1'002, 0});
   }
-  const std::string text = text_report(run, Colour::off);
+  const std::string text = laid_out(text_report(run), {});
   CHECK(std::count(text.begin(), text.end(), '\n') < 150);
   CHECK(contains(text, " ranks more\n"));
   CHECK(contains(text, "  and 1020 stacks more\n"));

@@ -1,5 +1,6 @@
 #include "catch.h"
 #include "recorded_runs.h"
+#include "safelaunch/base/paper.h"
 #include "safelaunch/report/report.h"
 
 using namespace safelaunch;
@@ -17,7 +18,7 @@ RunRecord run_with(AttemptHistory attempt) {
 }
 
 std::string text_of(const RunRecord& run) {
-  return text_report(run, Colour::off);
+  return laid_out(text_report(run), {});
 }
 
 std::size_t count(const std::string& text, const std::string& part) {
@@ -109,8 +110,8 @@ TEST_CASE("an attempt that completed shows none of its logs", "[text_report]") {
 
 TEST_CASE("a terminal shows the missing rank in colour, a file gets none", "[text_report]") {
   const RunRecord run = parse_run(healed_run());
-  CHECK(contains(text_report(run, Colour::on), "\x1b[1;31m  missing\x1b[0m"));
-  CHECK(contains(text_report(run, Colour::on), "\x1b[1;31m  stack of rank 1\x1b[0m"));
+  CHECK(contains(text_report(run), "\x1b[1;31m  missing\x1b[0m"));
+  CHECK(contains(text_report(run), "\x1b[1;31m  stack of rank 1\x1b[0m"));
   CHECK_FALSE(contains(text_of(run), "\x1b"));
 }
 
@@ -119,7 +120,7 @@ TEST_CASE("findings of the preflight stand above the attempts, with their remedy
   RunRecord run = parse_run(healed_run());
   run.findings = {{"shm-small", Severity::risk, "/dev/shm has 64 MiB", "enlarge it"}};
   const std::string text = text_of(run);
-  CHECK(contains(text, "  shm-small (risk): /dev/shm has 64 MiB\n      remedy: enlarge it\n"));
+  CHECK(contains(text, "  shm-small (risk): /dev/shm has 64 MiB\n      help: enlarge it\n"));
   CHECK(text.find("shm-small") < text.find("what happened"));
 }
 

@@ -296,7 +296,7 @@ TEST_CASE("ranks that are not there cannot be chosen for the screen", "[attempt_
 TEST_CASE("a prefix without a terminal has no colour, and none is shown unasked",
           "[attempt_spec]") {
   Settled attempt = settled_own_spawn();
-  attempt.plan.options.colour = true;
+  attempt.plan.options.colour = ColourWish::automatic;
   attempt.plan.options.prefix = false;
   CHECK(attempt.spec().output.prefix == output::OutputPlan::Prefix::none);
   attempt.plan.options.prefix = true;

@@ -82,7 +82,7 @@ TEST_CASE("what the ways between the nodes show is told and recorded, and forbid
   run.on(NodesReady{{}, {}, {finding}});
   REQUIRE(run.all<RecordFinding>().size() == 1);
   CHECK(run.all<RecordFinding>().front().finding == finding);
-  CHECK(run.said().find("risk: wrong-interface: a cannot reach b on eth1; remedy: take eth0") !=
+  CHECK(run.said().find("risk: wrong-interface: a cannot reach b on eth1; help: take eth0") !=
         std::string::npos);
   CHECK(run.did<ProposeAttempt>());
 }

@@ -24,7 +24,7 @@ struct Spoken {
   output::TerminalWriter terminal{io, streams};
   RunPlan plan;
   report::RunSummary summary;
-  RunVoice voice{plan, streams, terminal, summary};
+  RunVoice voice{plan, terminal, summary};
 
   Spoken() {
     report::AttemptSummary attempt;
@@ -66,10 +66,14 @@ TEST_CASE("with --verbose each attempt is told with its profile, port and record
         "safelaunch: attempt 2: profile no-shm\n");
 }
 
-TEST_CASE("profiles that are passed over for one reason are told together", "[run_voice]") {
+TEST_CASE("with --verbose profiles that are passed over for one reason are told together",
+          "[run_voice]") {
   Spoken run;
   NextStep step;
   step.struck_out = {{"no-shm", "no GPU"}, {"gloo", "asks for gloo"}, {"no-p2p", "no GPU"}};
+  run.voice.tell_of_struck_out(step);
+  CHECK(run.text().empty());
+  run.plan.options.verbosity = Verbosity::verbose;
   run.voice.tell_of_struck_out(step);
   CHECK(run.text() ==
         "safelaunch: skipping no-shm, no-p2p: no GPU\nsafelaunch: skipping gloo: asks for gloo\n");
@@ -143,7 +147,7 @@ std::string told_of_output_to(const char* file, Logs logs, Verbosity verbosity, 
   output::TerminalWriter terminal(run.io, streams);
   run.plan.options.verbosity = verbosity;
   run.summary.directory = "/runs/7";
-  RunVoice voice(run.plan, streams, terminal, run.summary);
+  RunVoice voice(run.plan, terminal, run.summary);
   terminal.write_job(output::StdStream::out, "trained\n");
   voice.tell_of_lost_output(logs);
   status = status_with(0, terminal.lost());
@@ -183,7 +187,7 @@ TEST_CASE("output whose reader has gone is told, and the run is a success", "[ru
   output::StandardStreams streams =
       output::inspect_streams(gone.writer.get(), run.pipe.writer.get());
   output::TerminalWriter terminal(run.io, streams);
-  RunVoice voice(run.plan, streams, terminal, run.summary);
+  RunVoice voice(run.plan, terminal, run.summary);
   gone.reader.reset();
   terminal.write_job(output::StdStream::out, "trained\n");
   voice.tell_of_lost_output(Logs::whole);

@@ -101,7 +101,8 @@ TEST_CASE("each option of a run fills the member of its name", "[run_options]") 
       {"keep-days", "9", [](const auto& o) { return o.keep_days == 9; }},
       {"dry-run", "1", [](const auto& o) { return o.dry_run; }},
       {"json", "1", [](const auto& o) { return o.json; }},
-      {"no-color", "1", [](const auto& o) { return !o.colour; }},
+      {"color", "always", [](const auto& o) { return o.colour == ColourWish::always; }},
+      {"no-color", "1", [](const auto& o) { return o.colour == ColourWish::never; }},
       {"verbose", "1", [](const auto& o) { return o.verbosity == Verbosity::verbose; }},
       {"quiet", "1", [](const auto& o) { return o.verbosity == Verbosity::quiet; }},
   };

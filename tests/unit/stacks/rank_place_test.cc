@@ -86,7 +86,7 @@ TEST_CASE("without a stack the kernel's threads stand in its place, but those th
           "[rank_place]") {
   RankPlace place = place_with_pid(71, 0);
   tell_doing(place, sleeping_tree(kThen), sleeping_tree(kLater));
-  CHECK(place.doing == "idling: sleeping in hrtimer_nanosleep");
+  CHECK(place.doing == "idling: sleeping");
   CHECK(place.frames ==
         "thread 71 python: state S in hrtimer_nanosleep\nthread 73 loader: state S\n");
 }
@@ -104,7 +104,7 @@ TEST_CASE("a stack that Python has told is not replaced by the kernel's threads"
   place.frames = "thread MainThread\n  train.py:40 main\n";
   tell_doing(place, sleeping_tree(kThen), sleeping_tree(kLater));
   CHECK(place.frames == "thread MainThread\n  train.py:40 main\n");
-  CHECK(place.doing == "idling: sleeping in hrtimer_nanosleep");
+  CHECK(place.doing == "idling: sleeping");
 }
 
 TEST_CASE("the place of a meeting is taken apart at its last colon", "[rank_place]") {

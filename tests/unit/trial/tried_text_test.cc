@@ -58,7 +58,7 @@ TEST_CASE("a hang is told with its step, who was missing, the remedy and the rec
         "import ✓ device ✓ group ✗ hangs\n"
         "           Rank 0 waited 9s; rank 1 was missing.\n"
         "           cause: a rank is missing (rank-missing, guess)\n"
-        "           remedy: See what that rank does.\n"
+        "           help: See what that rank does.\n"
         "           stacks and logs: safelaunch report 20261123-000000-abcdef\n");
 }
 

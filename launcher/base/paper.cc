@@ -1,0 +1,197 @@
+#include "safelaunch/base/paper.h"
+
+#include <algorithm>
+#include <array>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
+
+// A line is taken apart into pieces that stay whole: a word with the blanks before it, or one wide
+// character, since Chinese and Japanese have no blanks. Ink belongs to the piece behind it and
+// takes no room.
+namespace safelaunch {
+namespace {
+
+const char* code_of(Ink ink) {
+  switch (ink) {
+    case Ink::bold: return "1";
+    case Ink::dim: return "2";
+    case Ink::fault: return "1;31";
+    case Ink::good: return "32";
+    case Ink::warning: return "33";
+    case Ink::help: return "36";
+  }
+  return "0";
+}
+
+// The length of the ink at the front of the text; 0 where there is none.
+std::size_t ink_at(std::string_view text) {
+  if (!text.starts_with("\x1b[")) return 0;
+  const std::size_t end = text.find_first_not_of("0123456789;", 2);
+  return end != std::string_view::npos && text[end] == 'm' ? end + 1 : 0;
+}
+
+std::string without_ink(std::string_view text) {
+  std::string plain;
+  while (!text.empty()) {
+    const std::size_t ink = ink_at(text);
+    if (ink == 0) plain += text.front();
+    text.remove_prefix(std::max<std::size_t>(ink, 1));
+  }
+  return plain;
+}
+
+struct Range {
+  char32_t first, last;
+};
+
+// The characters that terminals draw over two columns: East Asian wide and full-width ones, and
+// emoji.
+constexpr std::array kWide{
+    Range{0x1100, 0x115f},   Range{0x2e80, 0x303e},   Range{0x3041, 0xa4cf},
+    Range{0xac00, 0xd7a3},   Range{0xf900, 0xfaff},   Range{0xfe30, 0xfe6f},
+    Range{0xff00, 0xff60},   Range{0xffe0, 0xffe6},   Range{0x1f300, 0x1f64f},
+    Range{0x1f680, 0x1faff}, Range{0x20000, 0x3fffd},
+};
+
+// No line begins with these: they belong to what is before them.
+constexpr std::u32string_view kClosing = U"、。，．：；？！）」』】〉》…％";
+
+struct Piece {
+  std::string_view blanks;
+  std::string_view text;  ///< with its ink
+  int columns = 0;        ///< of the text
+};
+
+// One wide character, with what closes it, or all up to the next blank or wide character.
+Piece take_piece(std::string_view& line) {
+  Piece piece;
+  const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
+  piece.blanks = line.substr(0, begin);
+  std::size_t at = begin;
+  bool closed = false;  // only what closes may follow
+  while (at < line.size() && line[at] != ' ') {
+    if (const std::size_t ink = ink_at(line.substr(at)); ink != 0) {
+      at += ink;
+      continue;
+    }
+    const CodePoint point = first_code_point(line.substr(at));
+    const bool wide = columns_of(point.value) == 2;
+    const bool closes = kClosing.find(point.value) != std::u32string_view::npos;
+    if ((closed || (wide && piece.columns > 0)) && !closes) break;
+    piece.columns += columns_of(point.value);
+    closed = wide;
+    at += point.length;
+  }
+  piece.text = line.substr(begin, at - begin);
+  line.remove_prefix(at);
+  return piece;
+}
+
+constexpr std::size_t kFurtherIn = 2;
+
+// Where a line that is too long goes on.
+int hang_of(std::string_view line, int columns) {
+  const std::string plain = without_ink(line);
+  const std::size_t indent = std::min(plain.find_first_not_of(' '), plain.size());
+  std::size_t column = indent;  // where its last column begins
+  for (std::size_t gap = plain.find("  ", indent); gap != std::string::npos;
+       gap = plain.find("  ", column)) {
+    column = std::min(plain.find_first_not_of(' ', gap), plain.size());
+    if (columns_of(std::string_view(plain).substr(0, column)) > columns / 2) break;
+    if (plain.find("  ", column) == std::string::npos)
+      return columns_of(std::string_view(plain).substr(0, column));
+  }
+  return static_cast<int>(std::min(indent + kFurtherIn, static_cast<std::size_t>(columns) / 2));
+}
+
+std::string wrapped_line(std::string_view line, int columns) {
+  const std::string_view quoted = trimmed(line);
+  if (columns_of(line) <= columns || quoted.starts_with("| ") || quoted.find('\t') != quoted.npos)
+    return std::string(line);
+  const int hang = hang_of(line, columns);
+  std::string text;
+  int at = 0;
+  while (!line.empty()) {
+    const Piece piece = take_piece(line);
+    const int blanks = static_cast<int>(piece.blanks.size());
+    const bool fits = at + blanks + piece.columns <= columns;
+    if (fits || at <= hang) {
+      text += piece.blanks;
+      at += blanks;
+    } else {
+      text += '\n' + std::string(static_cast<std::size_t>(hang), ' ');
+      at = hang;
+    }
+    text += piece.text;
+    at += piece.columns;
+  }
+  return text;
+}
+
+bool is_set(const Environment& environment, std::string_view name) {
+  const std::string_view value = value_or(environment, name);
+  return !value.empty() && value != "0";
+}
+
+}  // namespace
+
+std::string inked(Ink ink, std::string_view text) {
+  return text.empty() ? std::string() : fmt::format("\x1b[{}m{}\x1b[0m", code_of(ink), text);
+}
+
+bool takes_ink(ColourWish wish, bool is_terminal, const Environment& environment) {
+  if (wish != ColourWish::automatic) return wish == ColourWish::always;
+  if (!value_or(environment, "NO_COLOR").empty()) return false;
+  if (is_set(environment, "CLICOLOR_FORCE") || is_set(environment, "FORCE_COLOR")) return true;
+  return is_terminal && value_or(environment, "TERM") != "dumb";
+}
+
+std::string from_us(std::string_view text) {
+  const std::string prefix = inked(Ink::dim, "safelaunch:") + " ";
+  struct Label {
+    std::string_view word;
+    Ink ink;
+  };
+  constexpr std::array kLabels{Label{"warning:", Ink::warning}, Label{"risk:", Ink::warning},
+                               Label{"help:", Ink::help}, Label{"retrying", Ink::bold}};
+  for (const auto& [word, ink] : kLabels)
+    if (text.starts_with(word))
+      return prefix + inked(ink, word) + std::string(text.substr(word.size()));
+  return prefix + std::string(text);
+}
+
+int columns_of(char32_t character) {
+  return std::ranges::any_of(
+             kWide,
+             [=](Range range) { return character >= range.first && character <= range.last; })
+             ? 2
+             : 1;
+}
+
+int columns_of(std::string_view line) {
+  int columns = 0;
+  while (!line.empty()) {
+    const std::size_t ink = ink_at(line);
+    const CodePoint point = first_code_point(line);
+    if (ink == 0) columns += columns_of(point.value);
+    line.remove_prefix(ink != 0 ? ink : point.length);
+  }
+  return columns;
+}
+
+std::string laid_out(std::string_view text, const Paper& paper) {
+  const std::string plain = paper.colour ? std::string() : without_ink(text);
+  if (!paper.colour) text = plain;
+  if (paper.columns == 0) return std::string(text);
+  std::string result;
+  for (;;) {
+    const std::size_t end = text.find('\n');
+    result += wrapped_line(text.substr(0, end), paper.columns);
+    if (end == std::string_view::npos) return result;
+    result += '\n';
+    text.remove_prefix(end + 1);
+  }
+}
+
+}  // namespace safelaunch
