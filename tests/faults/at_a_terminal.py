@@ -8,9 +8,8 @@ import sys
 import termios
 import time
 
-from workbench import harness  # noqa: F401  (the folder of terminal.py)
-
-from terminal import Terminal, shell_status
+import running  # finds the folder of terminal.py
+from terminal import Terminal
 
 ERASED = "\r\x1b[K"  # so whoever draws a line for the moment takes it away
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -64,8 +63,7 @@ def run_command(words, bench, person, given_up_after):
             status = terminal.process.returncode
     if status == "silent":
         os.killpg(terminal.process.pid, signal.SIGKILL)
-        for pid in harness.processes_with(bench.env["SAFELAUNCH_TEST_MARK"]):
-            os.kill(pid, signal.SIGKILL)
+        running.end_survivors(bench.env["SAFELAUNCH_TEST_MARK"])
         terminal.process.wait()
     while terminal.read(0.1):
         pass

@@ -1,0 +1,16 @@
+"""python is a shim, as those of pyenv and conda, which sets variables and runs the true one below a shell."""
+INSIDE = True
+CUDA = "it has no torch"
+QUICK = True
+
+
+def command(bench):
+    return bench.around(r'''
+mkdir -p shims env/bin
+true_python=$(command -v python)
+printf '#!/bin/bash\nexport CONDA_PREFIX=%s/env CONDA_SHLVL=1 VIRTUAL_ENV=\nhash -r\nexec -a python %s "$@"\n' "$PWD" "$true_python" > shims/python
+printf '#!/bin/sh\nset -eu\n"$(dirname "$0")/../shims/python" "$@" || exit $?\n' > env/bin/python
+chmod +x shims/python env/bin/python
+PATH=$PWD/shims:$PATH $SL python -c 'import os, sys; print(os.environ["CONDA_SHLVL"], sys.argv); sys.exit(5)' a; echo $?
+PATH=$PWD/env/bin:$PATH $SL python -c 'import sys; print(sys.argv); sys.exit(6)' b; echo $?
+''')
