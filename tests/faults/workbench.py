@@ -3,6 +3,7 @@
 A fault is a folder of tests/faults with a `fault.py`: its first docstring line says what is wrong, and it has
 
     EXPECTED   ids of the catalogue that are right; the first is the best. None: the job comes through, and nothing is said
+    SAYS       optional: patterns that the report on the screen has to have: the ranks, the place in the code
     HEALED_BY  the profile (or "port") with which the job comes through in the end; None where nothing can heal it
     command(bench) -> argv        what the user types behind safelaunch
     make(bench)                   optional: makes the fault; runs in a process of its own, so namespaces are free to use
