@@ -1,5 +1,5 @@
 // Which of the processes that a job leaves still read its output.
-#include "pipe_readers.h"
+#include "launcher/launch/pipe_readers.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
