@@ -40,7 +40,8 @@ bool holds_reading_end(int pid) {
   bool holds = false;
   host::for_each_number(host::ProcPath(pid, "fd").c_str(), [&](int descriptor) {
     const auto path = fmt::format("/proc/{}/fd/{}", pid, descriptor);
-    struct stat pipe {}, link {};  // the link's own mode tells for what it is open
+    struct stat pipe {
+    }, link{};  // the link's own mode tells for what it is open
     holds = holds || (::stat(path.c_str(), &pipe) == 0 && S_ISFIFO(pipe.st_mode) &&
                       ::lstat(path.c_str(), &link) == 0 && (link.st_mode & S_IWUSR) == 0);
   });

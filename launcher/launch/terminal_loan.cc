@@ -34,8 +34,8 @@ namespace {
 
 using Descriptor = boost::asio::posix::stream_descriptor;
 
-/// How often a job is looked at for what nobody tells us. A look costs more the more threads the job
-/// has; all looks together take no more than a hundredth of the time.
+/// How often a job is looked at for what nobody tells us. A look costs more the more threads the
+/// job has; all looks together take no more than a hundredth of the time.
 constexpr Duration kLookAgain{500};
 constexpr int kTimesItsCost = 100;
 
