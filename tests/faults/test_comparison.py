@@ -71,6 +71,9 @@ class OnTheScreen(unittest.TestCase):
         first, second = b"W1126 09:55:12.123 123 run.py:7] slow", b"W1126 10:01:00.000 99 run.py:7] slow"
         self.assertEqual(stays(first), stays(second))
 
+    def test_a_shells_word_of_a_death_by_a_signal_is_no_difference(self):
+        self.assertEqual(stays(b"run.sh: line 4:    77 Killed      python job.py\r\nTerminated\r\nKilled processes: 3\r\n")[0], ["Killed processes: 3", ""])
+
 
 if __name__ == "__main__":
     unittest.main()
