@@ -91,10 +91,11 @@ def row(result):
     if "named" not in result:
         return f"status {result['status']}  {result['seconds']:6.1f} s  {' '.join(result['harm'])}"
     named = ", ".join(result["named"]) or "-"
+    unsaid = [f"not said: {pattern}" for pattern in result["unsaid"]]
     verdict = "right" if result["right"] else "WRONG"
     healed = {None: "", True: f"healed ({result.get('healed') or 'port'})", False: "NOT HEALED"}[result.get("healed_right")]
     return (f"{verdict:5} {named:24.24} {result.get('certainty', ''):10} {result['seconds']:6.1f} s  "
-            f"{str(result['status']):>4}  {healed:26} {'; '.join([*result['harm'], *(f'not said: {pattern}' for pattern in result['unsaid'])])}")
+            f"{str(result['status']):>4}  {healed:26} {'; '.join(result['harm'] + unsaid)}")
 
 
 def summary(results):

@@ -72,7 +72,8 @@ class OnTheScreen(unittest.TestCase):
         self.assertEqual(stays(first), stays(second))
 
     def test_a_shells_word_of_a_death_by_a_signal_is_no_difference(self):
-        self.assertEqual(stays(b"run.sh: line 4:    77 Killed      python job.py\r\nTerminated\r\nKilled processes: 3\r\n")[0], ["Killed processes: 3", ""])
+        screen = b"run.sh: line 4:    77 Killed      python job.py\r\nTerminated\r\nKilled processes: 3\r\n"
+        self.assertEqual(stays(screen)[0], ["Killed processes: 3", ""])
 
 
 if __name__ == "__main__":

@@ -30,14 +30,19 @@ HARMLESS = ("WINCH", "CHLD", "URG", "CONT", "PIPE")
 STOPPED = "STOP and CONT"
 PR_SET_CHILD_SUBREAPER = 36
 PYTHON = [sys.executable, "-S", "-c"]
-HANDLES = ("import signal, sys, time\nfor name in ('TERM', 'INT', 'HUP', 'USR1'): signal.signal(getattr(signal, 'SIG' + name), lambda *_: sys.exit(7))\n"
-           "while True: time.sleep(0.05)")
+HANDLES = """
+import signal, sys, time
+for name in ("TERM", "INT", "HUP", "USR1"): signal.signal(getattr(signal, "SIG" + name), lambda *_: sys.exit(7))
+while True: time.sleep(0.05)
+"""
 DAEMON = "import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0: time.sleep(1000)\n    os._exit(0)\ntime.sleep(1000)"
 
-# The job's words; its status where it ends by itself; the status of a handler of its own; safelaunch's options; how long it may take.
-Job = collections.namedtuple("Job", "words status own options limit", defaults=(None, None, (), 30))
+# The job's words; its status where it ends by itself; the status of a handler of its own; safelaunch's options; how long it may take;
+# the signals that do not end it.
+Job = collections.namedtuple("Job", "words status own options limit deaf", defaults=(None, None, (), 30, ()))
 LIGHT = {
-    "a shell that waits": Job(["sh", "-c", "sleep 1000; true"]),
+    # A shell heeds an INT only where what it waits for ends by that too, and safelaunch hands on what came to its group to the shell alone.
+    "a shell that waits": Job(["sh", "-c", "sleep 1000; true"], deaf=("INT",)),
     "a shell with children": Job(["sh", "-c", "sleep 1000 & sleep 1000 & wait"]),
     "a shell that traps": Job(["bash", "-c", "trap 'exit 7' TERM INT HUP USR1 QUIT; while :; do sleep 0.05; done"], own=7),
     "a short shell": Job(["sh", "-c", "sleep 0.6; exit 5"], status=5),
@@ -65,7 +70,8 @@ class Trial:
         self.job = kinds[self.name]
         self.moment = dice.uniform(0, 4 if self.name in HEAVY else 1)
         # Who does not end by itself needs a signal that ends it.
-        self.signal = dice.choice(ENDING if self.job.status is None else (*ENDING, *HARMLESS, STOPPED))
+        signals = ENDING if self.job.status is None else (*ENDING, *HARMLESS, STOPPED)
+        self.signal = dice.choice([one for one in signals if one not in self.job.deaf])
         self.to_group, self.at_terminal = dice.random() < 0.4, dice.random() < 0.3
         self.pause = dice.uniform(0, 0.4)
 

@@ -4,7 +4,16 @@ SAYS = ['[Rr]ank 1']
 
 
 def command(bench):
-    bench.script("import threading\ndef again():\n    import circle\n    circle.x\nthread = threading.Thread(target=again)\nthread.start()\nthread.join()\nx = 1\n", "circle.py")
+    bench.script("""
+import threading
+def again():
+    import circle
+    circle.x
+thread = threading.Thread(target=again)
+thread.start()
+thread.join()
+x = 1
+""", "circle.py")
     return bench.torchrun(bench.script("""
 import os, torch, torch.distributed as dist
 if os.environ["RANK"] == "1": import circle

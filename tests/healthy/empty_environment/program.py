@@ -6,8 +6,9 @@ QUICK = True
 
 def command(bench):
     return bench.around(r'''
-env -i XDG_STATE_HOME=$XDG_STATE_HOME SAFELAUNCH_TEST_MARK=$SAFELAUNCH_TEST_MARK $SL /bin/sh -c 'echo $HOME$TERM$USER; exit 6'
+bench="XDG_STATE_HOME=$XDG_STATE_HOME SAFELAUNCH_TEST_MARK=$SAFELAUNCH_TEST_MARK"
+env -i $bench $SL /bin/sh -c 'echo $HOME$TERM$USER; exit 6'
 echo $?
-env -i XDG_STATE_HOME=$XDG_STATE_HOME SAFELAUNCH_TEST_MARK=$SAFELAUNCH_TEST_MARK PATH=/usr/bin:/bin $SL sh -c 'env | grep -c ^SAFELAUNCH_TEST; exit 5'
+env -i $bench PATH=/usr/bin:/bin $SL sh -c 'env | grep -c ^SAFELAUNCH_TEST; exit 5'
 echo $?
 ''')

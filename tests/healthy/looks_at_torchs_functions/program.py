@@ -1,17 +1,13 @@
-"""torch comes by a lazy loader; the script looks at signatures, source and pickles, and derives from TCPStore."""
+"""The script looks at signatures, source and pickles, and derives from TCPStore."""
 
 
 def command(bench):
     return bench.train("""
-import importlib.util, inspect, pickle
-spec = importlib.util.find_spec("torch")
-spec.loader = importlib.util.LazyLoader(spec.loader)
-torch = importlib.util.module_from_spec(spec)
-sys.modules["torch"] = torch
-spec.loader.exec_module(torch)
+import inspect, pickle
 import torch.distributed as dist
 init = dist.init_process_group
-say(f"{list(inspect.signature(init).parameters)[:3]} {pickle.loads(pickle.dumps(init)) is init} {inspect.isfunction(init)} {init.__qualname__}")
+say(f"{list(inspect.signature(init).parameters)[:3]}")
+say(f"{pickle.loads(pickle.dumps(init)) is init} {inspect.isfunction(init)} {init.__qualname__}")
 class Store(dist.TCPStore):
     def __init__(self, *words, **options):
         super().__init__(*words, **options)

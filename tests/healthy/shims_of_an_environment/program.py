@@ -8,7 +8,12 @@ def command(bench):
     return bench.around(r'''
 mkdir -p shims env/bin
 true_python=$(command -v python)
-printf '#!/bin/bash\nexport CONDA_PREFIX=%s/env CONDA_SHLVL=1 VIRTUAL_ENV=\nhash -r\nexec -a python %s "$@"\n' "$PWD" "$true_python" > shims/python
+cat > shims/python <<EOF
+#!/bin/bash
+export CONDA_PREFIX=$PWD/env CONDA_SHLVL=1 VIRTUAL_ENV=
+hash -r
+exec -a python $true_python "\$@"
+EOF
 printf '#!/bin/sh\nset -eu\n"$(dirname "$0")/../shims/python" "$@" || exit $?\n' > env/bin/python
 chmod +x shims/python env/bin/python
 PATH=$PWD/shims:$PATH $SL python -c 'import os, sys; print(os.environ["CONDA_SHLVL"], sys.argv); sys.exit(5)' a; echo $?

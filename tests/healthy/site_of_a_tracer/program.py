@@ -22,7 +22,8 @@ os.execvp(sys.argv[1], sys.argv[1:])
 """, "trace.py")
     return bench.around(r'''
 mkdir boot user
+echo 'import subprocess, sys; subprocess.run([sys.executable, "-c", "print(1)"])' > child.py
 echo 'print("the user s")' > user/sitecustomize.py
 PYTHONPATH=$PWD/user $SL python trace.py python -c 'print("main")'; echo $?
-PYTHONPATH=$PWD/user $SL sh -c 'python trace.py python -c "import subprocess, sys; subprocess.run([sys.executable, \"-c\", \"print(1)\"])"'; echo $?
+PYTHONPATH=$PWD/user $SL sh -c 'python trace.py python child.py'; echo $?
 ''')

@@ -3,6 +3,7 @@ from workbench import free_port
 
 
 def command(bench):
-    prepare, train = bench.script("import os; print('prepared', os.environ['RANK'], flush=True)", "prepare.py"), bench.program("if RANK == 1: late()\n")
+    prepare = bench.script("import os; os.write(1, b'prepared %s\\n' % os.environb[b'RANK'])", "prepare.py")
+    train = bench.program("if RANK == 1: late()\n")
     return bench.shell(f"python -m torch.distributed.run --standalone --nproc_per_node 3 {prepare}\n"
                        f"python -m torch.distributed.run --nproc_per_node 2 --master_port {free_port()} {train}\n")
