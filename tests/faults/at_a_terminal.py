@@ -18,6 +18,7 @@ OURS = re.compile(r"safelaunch: |safelaunch \d")
 OF_THE_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[ T_]\d\d:\d\d:\d\d([.,]\d+)?|[IWE]\d{4} \d\d:\d\d:\d\d(\.\d+)?( +\d+)?|\b\d{4,}\b|0x[0-9a-f]+|\d+\.\d+ ?s\b")
 BAR = re.compile(r"\d+%\|.*\|")
 TORCHS_LOG = re.compile(r"^\[[IWE]\d{4} .*\.cpp:\d+\]")  # of sockets, ports and how long something took
+IMPORT_TIME = re.compile(r"^import time: ")  # python -X importtime
 
 # A shell tells of a command that a signal has ended. safelaunch ends with 128+N instead, as its README says, so there it is silent.
 BY_A_SIGNAL = r"(Terminated|Killed|Aborted|Segmentation fault|Hangup|Interrupt)"
@@ -45,7 +46,7 @@ def stays(output):
         line = line.rsplit(ERASED, 1)[-1]
         if OURS.match(COLOUR.sub("", line)):
             ours.append(COLOUR.sub("", line))
-        elif not any(pattern.search(line) for pattern in (BAR, DEATH, TORCHS_LOG)):
+        elif not any(pattern.search(line) for pattern in (BAR, DEATH, TORCHS_LOG, IMPORT_TIME)):
             job.append(OF_THE_MOMENT.sub("#", line))
     return job, ours
 

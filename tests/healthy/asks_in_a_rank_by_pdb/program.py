@@ -9,5 +9,8 @@ if RANK == 0:
     late(0)
     number = 42
     say("the debugger comes")
-    import pdb; pdb.set_trace()
+    import pdb
+    debugger = pdb.Pdb()
+    debugger.prompt = ""  # it would stand in front of another rank's line
+    debugger.set_trace()
 """)
