@@ -15,7 +15,8 @@ ERASED = "\r\x1b[K"  # so whoever draws a line for the moment takes it away
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 OURS = re.compile(r"safelaunch: |safelaunch \d")
 # What a launcher says of the hour and its own processes is another thing at each start; a bar tells how quick it was.
-OF_THE_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[ T_]\d\d:\d\d:\d\d([.,]\d+)?|[IWE]\d{4} \d\d:\d\d:\d\d(\.\d+)?( +\d+)?|\b\d{4,}\b|0x[0-9a-f]+|\d+\.\d+ ?s\b")
+OF_THE_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[ T_]\d\d:\d\d:\d\d([.,]\d+)?|[IWE]\d{4} \d\d:\d\d:\d\d(\.\d+)?( +\d+)?"
+                           r"|\b\d{4,}\b|0x[0-9a-f]+|\d+\.\d+ ?s\b")
 BAR = re.compile(r"\d+%\|.*\|")
 TORCHS_LOG = re.compile(r"^\[[IWE]\d{4} .*\.cpp:\d+\]")  # of sockets, ports and how long something took
 IMPORT_TIME = re.compile(r"^import time: ")  # python -X importtime
