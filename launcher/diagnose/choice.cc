@@ -93,8 +93,9 @@ bool is_of_another(const Sighting& one, const FailedFirst& first) {
 /// Whether the line is why the rank ended with 2: Python's status for a script that it cannot open,
 /// and argparse's for words that it refuses.
 bool explains_usage(const Sighting& one, const Case& now) {
-  const bool of_usage =
-      one.cause->id == cause::kScriptMissing || one.cause->id == cause::kBadArguments;
+  constexpr std::array<std::string_view, 3> kOfUsage{cause::kScriptMissing, cause::kBadArguments,
+                                                     cause::kLocalRankArgument};
+  const bool of_usage = std::ranges::find(kOfUsage, one.cause->id) != kOfUsage.end();
   return of_usage && now.first.status == ExitStatus(Exited{2});
 }
 

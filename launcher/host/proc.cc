@@ -65,15 +65,6 @@ class SettingFinder {
   bool found_ = false;
 };
 
-/// The time since the boot, in the unit of ProcStat::start_ticks.
-std::uint64_t present_ticks() {
-  timespec now{};
-  ::clock_gettime(CLOCK_BOOTTIME, &now);
-  const auto a_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
-  return static_cast<std::uint64_t>(now.tv_sec) * a_second +
-         static_cast<std::uint64_t>(now.tv_nsec) * a_second / 1'000'000'000;
-}
-
 bool has_no_arguments(int pid) {
   return read_pieces(ProcPath(pid, "cmdline"), [](std::string_view) {}) == 0;
 }
@@ -170,6 +161,14 @@ char state_of(int pid) {
       if (thread && thread->state != 'Z') state = thread->state;
     });
   return state;
+}
+
+std::uint64_t present_ticks() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  const auto a_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+  return static_cast<std::uint64_t>(now.tv_sec) * a_second +
+         static_cast<std::uint64_t>(now.tv_nsec) * a_second / 1'000'000'000;
 }
 
 bool is_about_to_execute(const ProcStat& stat, std::uint64_t now_ticks, Duration youth) {

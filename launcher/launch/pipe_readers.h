@@ -13,9 +13,12 @@ namespace safelaunch::launch {
 /// the writers are gone such a process ends by itself.
 class PipeReaders {
  public:
-  /// Looks at everything below us, and returns the readers that are still at it: their pipe holds
-  /// bytes, or in the last second one of those that share it has worked.
-  [[nodiscard]] std::set<int> at_work(TimePoint now);
+  /// Looks at everything below us.
+  void look(TimePoint now);
+
+  /// Whether the process is a reader that is still at it: its pipe holds bytes, in the last second
+  /// one of those that share it has worked, or it has begun since the look.
+  [[nodiscard]] bool is_at_work(int pid) const;
 
  private:
   struct Pipe {
@@ -23,6 +26,8 @@ class PipeReaders {
     TimePoint moved{};
   };
   std::map<std::uint64_t, Pipe> pipes_;  ///< by inode
+  std::set<int> seen_;                   ///< by the last look
+  std::set<int> at_work_;
 };
 
 }  // namespace safelaunch::launch

@@ -34,8 +34,10 @@ namespace {
 
 using Descriptor = boost::asio::posix::stream_descriptor;
 
-/// How often a job is looked at whose stops nobody tells us.
+/// How often a job is looked at for what nobody tells us. A look costs more the more threads the
+/// job has; all looks together take no more than a hundredth of the time.
 constexpr Duration kLookAgain{500};
+constexpr int kTimesItsCost = 100;
 
 /// A terminal takes no more than this of a line.
 constexpr std::size_t kKeysAtOnce = 512;
@@ -89,10 +91,33 @@ bool group_is_stopped(ProcessId job) {
   });
 }
 
+bool reads_terminal(const host::ProcessSample& process) {
+  return std::ranges::any_of(process.threads, &host::ThreadSample::at_terminal);
+}
+
 bool somebody_reads_terminal(ProcessId job) {
   const auto sample = host::sample_tree(job, Clock::now(), host::Procfs());
-  return std::ranges::any_of(sample.processes, [](const auto& process) {
-    return std::ranges::any_of(process.threads, [](const auto& one) { return one.at_terminal; });
+  return std::ranges::any_of(sample.processes, reads_terminal);
+}
+
+bool stdin_is(int pid, std::string_view terminal) {
+  std::array<char, 64> target{};
+  const auto size = ::readlink(host::ProcPath(pid, "fd/0").c_str(), target.data(), target.size());
+  return size > 0 && std::string_view(target.data(), static_cast<std::size_t>(size)) == terminal;
+}
+
+/// The kernel stops nobody who reads a terminal that is not the terminal of its session. So it is
+/// with the ranks of torchrun, each of which leads a session: `input()`, pdb.
+bool is_read_from_another_session(ProcessId job, int master) {
+  std::array<char, 64> name{};
+  const auto own = host::stat_of(job.pid);
+  if (!own || ::ptsname_r(master, name.data(), name.size()) != 0) return false;
+  const auto sample = host::sample_tree(job, Clock::now(), host::Procfs());
+  return std::ranges::any_of(sample.processes, [&](const auto& process) {
+    if (!reads_terminal(process)) return false;
+    const int pid = process.facts.id.pid;
+    const auto stat = host::stat_of(pid);
+    return stat && stat->session != own->session && stdin_is(pid, name.data());
   });
 }
 
@@ -191,6 +216,7 @@ struct TerminalLoan::Keys : std::enable_shared_from_this<Keys> {
   Descriptor to;
   OnKey on_key;
   std::string unwritten;
+  Duration look_took{};
   bool over = false;  ///< the loan that has made it is gone
 };
 
@@ -224,12 +250,21 @@ void TerminalLoan::watch(Child& job) {
 }
 
 void TerminalLoan::look_later(const Child& job) {
-  keys_->look.expires_after(kLookAgain);
+  keys_->look.expires_after(std::max(kLookAgain, keys_->look_took * kTimesItsCost));
   keys_->look.async_wait([this, keys = keys_, &job](const boost::system::error_code& cancelled) {
-    if (cancelled || keys->over || !job.running() || !is_deaf(job.id())) return;
-    if (!page().keys_lent && group_is_stopped(job.id())) job_stopped(job, SIGTTIN);
+    if (cancelled || keys->over || !job.running()) return;
+    const TimePoint began = Clock::now();
+    if (!page().keys_lent) look(job);
+    keys->look_took = std::chrono::duration_cast<Duration>(Clock::now() - began);
     look_later(job);
   });
+}
+
+void TerminalLoan::look(const Child& job) {
+  if (is_deaf(job.id()) && group_is_stopped(job.id())) return job_stopped(job, SIGTTIN);
+  if (!in_foreground() || !is_read_from_another_session(job.id(), keys_->master.get())) return;
+  drain_();
+  keys_->lend(job.id());
 }
 
 void TerminalLoan::job_stopped(const Child& job, int signal) {

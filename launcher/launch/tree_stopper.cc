@@ -65,9 +65,9 @@ struct TreeStopper::Performance : std::enable_shared_from_this<Performance> {
   /// One walk, which passes over the readers of the job's output.
   template <class OnSent>
   Met walk(int signal, OnSent on_sent) {
-    const auto at_work = spare_readers ? readers.at_work(Clock::now()) : std::set<int>();
+    if (spare_readers) readers.look(Clock::now());
     return signal_descendants(signal, moment, on_sent,
-                              [&](int pid) { return at_work.contains(pid); });
+                              [&](int pid) { return spare_readers && readers.is_at_work(pid); });
   }
 
   /// Notes the names of processes that were signalled. They are not reaped before we return, so the

@@ -1,6 +1,7 @@
 #include "run_machine.h"
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <utility>
 
@@ -19,6 +20,13 @@ namespace {
 
 // Slurm's two signals come closer together than this, and those of a person do not.
 constexpr Duration kEchoWithin{20};
+
+// USR1, ALRM and many more; not those by which a window, a child or a shell speaks.
+bool ends_what_does_not_handle_it(const launch::ReceivedSignal& event) {
+  static constexpr std::array kHarmless{SIGWINCH, SIGURG,  SIGCHLD, SIGCONT,
+                                        SIGTSTP,  SIGTTIN, SIGTTOU, SIGPIPE};
+  return !event.ignored && std::ranges::find(kHarmless, event.signal) == kHarmless.end();
+}
 
 }  // namespace
 
@@ -432,6 +440,9 @@ void RunMachine::take(const launch::ReceivedSignal& event, TimePoint now) {
   if (ends && std::exchange(passed_on_, false)) return;
   if (attempting != nullptr && !attempting->ended_here)
     return actions_.push_back(SignalAttempt{event});
+  // Nothing of the job is there yet that could make a word of it.
+  if (!ends && is_before_the_job() && ends_what_does_not_handle_it(event) && !agrees_)
+    return end(128 + event.signal, "interrupted by " + signal_name(event.signal));
   // Between two attempts there is nothing to be stopped but our own waiting.
   if (!ends) return drop_next_attempt();
   // The other nodes answer at once; a person who asks twice does not wait for them.
@@ -439,6 +450,10 @@ void RunMachine::take(const launch::ReceivedSignal& event, TimePoint now) {
   agrees_ = false;
   record_undecided();
   end(128 + event.signal, "interrupted by " + signal_name(event.signal));
+}
+
+bool RunMachine::is_before_the_job() const {
+  return std::holds_alternative<Idle>(state_) || std::holds_alternative<Checking>(state_);
 }
 
 // The end of the job has been announced while the next attempt waited for memory or a port.

@@ -317,6 +317,7 @@ class RunMachine {
   void note_profile(const profile::Profile& profile);
   [[nodiscard]] plan::NextStep step_after(const diagnose::Diagnosis& diagnosis) const;
   void record_undecided();
+  [[nodiscard]] bool is_before_the_job() const;
   void drop_next_attempt();
   [[nodiscard]] report::AttemptSummary summary_here(int number, const EndedAttempt& attempt) const;
   [[nodiscard]] bool is_told_here() const;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The fault bench: real faults (tests/faults) and healthy programs (tests/healthy) under safelaunch, and what it made of each.
 
-    bench.py [NAME...] [--only faults|healthy|quick] [--cuda] [--jobs N] [--json FILE] [--bare] [--give-up-after SECONDS]
+    bench.py [NAME...] [--only faults|healthy|quick] [--cuda] [--pty] [--jobs N] [--json FILE] [--bare] [--give-up-after SECONDS]
 
 Of a fault:
     named    the cause that safelaunch named, and whether it is the right one; how sure it says to be
@@ -13,6 +13,7 @@ Of both:
     harm     bystanders that were killed, files that were deleted, processes that were left behind: must be none
 
 --cuda runs the healthy programs on torch's CUDA build: NCCL on GPUs, which are doubles (tests/doubles/README.md).
+--pty gives each healthy program a terminal of its own, and compares what stays on the screen and the terminal's modes.
 --bare runs the same without safelaunch, for comparison. A job that has not ended after two minutes is given up: on a machine
 that is busy with much else, --give-up-after gives it longer. Each fault, and each program, is a folder: see workbench.py.
 """
@@ -73,7 +74,7 @@ def run_apart(path, bare):
     """In a process of its own: a fault may enter namespaces, and change limits."""
     python = over_doubles.PYTHON if workbench.CUDA else sys.executable
     words = [python, __file__, "--one", str(path), f"--give-up-after={running.GIVEN_UP_AFTER}",
-             *(["--bare"] if bare else []), *(["--cuda"] if workbench.CUDA else [])]
+             *(["--bare"] if bare else []), *(["--cuda"] if workbench.CUDA else []), *(["--pty"] if workbench.PTY else [])]
     done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     try:
         return {"name": path.parent.name, **json.loads(done.stdout.splitlines()[-1])}
@@ -116,6 +117,7 @@ def main():
     parser.add_argument("names", nargs="*")
     parser.add_argument("--only", choices=["faults", "healthy", "quick"])
     parser.add_argument("--cuda", action="store_true")
+    parser.add_argument("--pty", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--bare", action="store_true")
@@ -123,7 +125,7 @@ def main():
     parser.add_argument("--one", type=pathlib.Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     running.GIVEN_UP_AFTER = arguments.give_up_after
-    workbench.CUDA = arguments.cuda
+    workbench.CUDA, workbench.PTY = arguments.cuda, arguments.pty
     if arguments.one:
         return print(json.dumps(run_one(arguments.one, arguments.bare)))
     if arguments.cuda and (why := over_doubles.why_not()):

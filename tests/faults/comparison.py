@@ -7,6 +7,13 @@ import re
 # safelaunch may tell what it sees; these words tell of a hang, a death, or a fault of its hook.
 ALARM = re.compile(r"^safelaunch: (hung|stalled|failed|worked|retrying|.*\b(hung|hangs|missing|died|cause:|remedy:|relaunch|stopped:|killed)\b)|File \"[^\"]*_safelaunch_hook")
 ALARMS = ("verdict", "cause", "stall", "hook_error")
+# A program that ends with another status than 0 has a cause. Whether it should end so is seen from its status.
+ALARMS_OF_A_FAILURE = ("verdict", "stall", "hook_error")
+
+
+def runs_of(directories):
+    """The events of each run that has left a record."""
+    return [events for events in map(events_of, directories) if events]
 
 
 def events_of(directory):
@@ -16,8 +23,12 @@ def events_of(directory):
         return []
 
 
-def waited(events):
+def waited(runs):
     """How long ranks waited for others before the job trained: where that is shorter than the deadlines, the run proved little."""
+    return max(map(waited_in, runs), default=0.0)
+
+
+def waited_in(events):
     began = next((event["t"] for event in events if event["e"] == "status" and "waiting for" in event["text"]), None)
     ended = next((event["t"] for event in events if event["e"] == "training"), None)
     return ended - began if began is not None and ended is not None else 0.0
@@ -34,15 +45,22 @@ def differences_in_output(bare, ours):
     return ([f"stdout lacks {some(missing)}"] if missing else []) + ([f"stdout has {some(new)} more"] if new else [])
 
 
-def false_alarms(err, events):
-    """What safelaunch said of a program of which there is nothing to say."""
-    said = [f"{event['e']}: {event.get('text') or event.get('error') or json.dumps(event)}" for event in events if event["e"] in ALARMS]
+def said_in(events):
+    failed = any(event["e"] == "end" and event["exit_status"] != 0 for event in events)
+    alarms = ALARMS_OF_A_FAILURE if failed else ALARMS
     attempts = sum(event["e"] == "attempt" for event in events)
-    return (said + [line for line in err.splitlines() if not said and ALARM.search(line)][:3]
+    return ([f"{event['e']}: {event.get('text') or event.get('error') or json.dumps(event)}" for event in events if event["e"] in alarms]
             + ([f"{attempts} attempts"] if attempts > 1 else []))
 
 
+def false_alarms(err, runs):
+    """What safelaunch said of a program of which there is nothing to say. A script may have started several runs."""
+    said = [words for events in runs for words in said_in(events)]
+    return said or [line for line in err.splitlines() if ALARM.search(line)][:3]
+
+
 def differences(bare, ours):
-    """`bare` and `ours`: status, out and err of the two runs; `ours` has its events too."""
+    """`bare` and `ours`: status, out and err of the two runs, and at a terminal its modes; `ours` has the events of its runs too."""
     status = [] if bare["status"] == ours["status"] else [f"status {ours['status']} instead of {bare['status']}"]
-    return status + differences_in_output(bare["out"], ours["out"]) + false_alarms(ours["err"], ours["events"])
+    modes = [] if bare.get("modes") == ours.get("modes") else [f"the terminal's modes are {ours['modes']}, and bare {bare['modes']}"]
+    return status + modes + differences_in_output(bare["out"], ours["out"]) + false_alarms(ours["err"], ours["runs"])

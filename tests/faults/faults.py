@@ -1,6 +1,7 @@
 """One fault: the job is run into it under safelaunch, and what safelaunch made of it is judged."""
 
 import json
+import re
 import uuid
 
 import running
@@ -57,7 +58,8 @@ def judge(fault, result):
     """Whether the right cause was named, and the job healed as it can be."""
     expected = fault.EXPECTED
     named = result.get("named", [])
-    result["right"] = not named if expected is None else any(cause in expected for cause in named)
+    result["unsaid"] = [pattern for pattern in getattr(fault, "SAYS", ()) if not re.search(pattern, result["err"])]
+    result["right"] = not named if expected is None else any(cause in expected for cause in named) and not result["unsaid"]
     healed_by = getattr(fault, "HEALED_BY", None)
     if healed_by:
         result["healed_right"] = result["status"] == 0 and healed_by in ("port", result.get("healed"))
@@ -89,10 +91,11 @@ def row(result):
     if "named" not in result:
         return f"status {result['status']}  {result['seconds']:6.1f} s  {' '.join(result['harm'])}"
     named = ", ".join(result["named"]) or "-"
+    unsaid = [f"not said: {pattern}" for pattern in result["unsaid"]]
     verdict = "right" if result["right"] else "WRONG"
     healed = {None: "", True: f"healed ({result.get('healed') or 'port'})", False: "NOT HEALED"}[result.get("healed_right")]
     return (f"{verdict:5} {named:24.24} {result.get('certainty', ''):10} {result['seconds']:6.1f} s  "
-            f"{str(result['status']):>4}  {healed:26} {'; '.join(result['harm'])}")
+            f"{str(result['status']):>4}  {healed:26} {'; '.join(result['harm'] + unsaid)}")
 
 
 def summary(results):

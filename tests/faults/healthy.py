@@ -1,8 +1,10 @@
 """One healthy program: it is run bare and then under safelaunch with short deadlines, and both must be the same."""
 
 import re
+import shlex
 import uuid
 
+import at_a_terminal
 import comparison
 import running
 import workbench
@@ -12,7 +14,25 @@ DEADLINES = ["--init-timeout", "8s", "--collective-timeout", "8s", "--quiet-time
              "--stopped-timeout", "5s"]
 
 
-def run_once(program, command, before=lambda directory: []):
+def launch(program, words, before, bench):
+    """safelaunch stands before the whole command, or where the program's script has $SL."""
+    if not getattr(program, "INSIDE", False):
+        return [*before(["--run-dir", str(bench.record / "run")]), *words]
+    bench.env["SL"] = shlex.join(before([]))
+    return words
+
+
+def records(bench):
+    return [bench.record / "run", *sorted(bench.record.glob("state/safelaunch/runs/*"))]
+
+
+def run_command(words, bench, person):
+    if workbench.PTY:
+        return at_a_terminal.run_command(words, bench, person, running.GIVEN_UP_AFTER)
+    return running.run_command(words, bench, person=person)
+
+
+def run_once(program, command, before=lambda options: []):
     """In a folder of its own: what one run leaves there is not there for the other."""
     mark = uuid.uuid4().hex
     with place(mark) as bench:
@@ -20,9 +40,9 @@ def run_once(program, command, before=lambda directory: []):
         try:
             if hasattr(program, "make"):
                 program.make(bench)
-            directory = bench.record / "run"
-            done = running.run_command([*before(directory), *command(bench)], bench, person=getattr(program, "PERSON", None))
-            return {**done, "out": comparable(program, bench, done["out"]), "events": comparison.events_of(directory),
+            words = launch(program, command(bench), before, bench)
+            done = run_command(words, bench, getattr(program, "PERSON", None))
+            return {**done, "out": comparable(program, bench, done["out"]), "runs": comparison.runs_of(records(bench)),
                     "harm": bystanders.harm() + bench.left_behind()}
         finally:
             bench.clear()
@@ -46,7 +66,7 @@ def options_of(program):
 
 def safelaunch(program):
     options = options_of(program)
-    return lambda directory: [harness.SAFELAUNCH, "--run-dir", str(directory), *DEADLINES, "--only", *options, "--"]
+    return lambda more: [harness.SAFELAUNCH, *more, *DEADLINES, "--only", *options, "--"]
 
 
 def run(program, bare_only):
@@ -72,7 +92,7 @@ def row(result):
         return bare
     ours = result["ours"]
     return (f"{'FALSE ALARM' if result['differences'] else 'same':11} {bare}, ours {ours['seconds']:5.1f} s, "
-            f"waited {comparison.waited(ours['events']):4.1f} s  {'; '.join([*result['harm'], *result['differences']])}")
+            f"waited {comparison.waited(ours['runs']):4.1f} s  {'; '.join([*result['harm'], *result['differences']])}")
 
 
 def summary(results):

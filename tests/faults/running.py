@@ -1,5 +1,6 @@
 """Runs one command of the bench: its environment, what it says, what it leaves behind, and whom it harms."""
 
+import contextlib
 import fcntl
 import os
 import pathlib
@@ -101,5 +102,6 @@ def run_command(words, bench, person=None):
 def end_survivors(mark):
     left = harness.processes_with(mark)
     for pid in left:
-        os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
     return left

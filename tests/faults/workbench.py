@@ -3,6 +3,7 @@
 A fault is a folder of tests/faults with a `fault.py`: its first docstring line says what is wrong, and it has
 
     EXPECTED   ids of the catalogue that are right; the first is the best. None: the job comes through, and nothing is said
+    SAYS       optional: patterns that the report on the screen has to have: the ranks, the place in the code
     HEALED_BY  the profile (or "port") with which the job comes through in the end; None where nothing can heal it
     command(bench) -> argv        what the user types behind safelaunch
     make(bench)                   optional: makes the fault; runs in a process of its own, so namespaces are free to use
@@ -16,6 +17,7 @@ take for a hang or a death. It has `command`, and may have `make`, `OPTIONS` (lo
     LINES      optional: a pattern; only the lines of stdout that have it are compared, where a launcher prints times of its own
     bare       optional: the command without safelaunch, where that is another one
     PERSON     optional: (words, seconds, answer): so long after the words on stdout a person types the answer at its terminal
+    INSIDE     optional: True where the command is a script that itself writes $SL in front of what it starts (bare: nothing)
     QUICK      optional: True where it is among the few that every run of the tests passes
     CUDA       optional: True where only a machine with GPUs has it (bench.py --cuda); a sentence, where it says nothing about one
 """
@@ -45,6 +47,7 @@ MS_REC_PRIVATE = (1 << 14) | (1 << 18)
 INIT = "import os, sys, time, torch, torch.distributed as dist\ndist.init_process_group('gloo')\nRANK = dist.get_rank()\n"
 
 CUDA = False  # --cuda: the ranks have GPUs, which are doubles, and talk by NCCL
+PTY = False   # --pty: each program has a terminal of its own for stdin, stdout and stderr
 GPUS = 4
 
 # What healthy programs share. They have their rank, their backend and their device, work for some time, say a line in one piece, leave
@@ -170,6 +173,10 @@ class Bench:
 
     def shell(self, text, name="run.sh"):
         return ["/bin/bash", self.script("set -e\n" + text, name)]
+
+    def around(self, text):
+        """A script that writes $SL in front of what it starts: the program is INSIDE."""
+        return ["/bin/bash", self.script(text, "run.sh")]
 
     def start(self, *words, ready=True, **options):
         """A process that belongs to the fault; it prints a line when it is in place."""

@@ -15,6 +15,16 @@ TRAIN = """
     dist.barrier()
     dist.destroy_process_group()
 """
+# As ddtrace-run does it.
+TRACER = """
+import importlib.machinery, importlib.util, os, sys
+print("the tracer s")
+here = os.path.dirname(__file__)
+spec = importlib.machinery.PathFinder.find_spec("sitecustomize", [path for path in sys.path if path != here])
+if spec:
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+"""
 
 
 def folder_with(**files):
@@ -48,6 +58,15 @@ class Doors(harness.HookTest):
                            PYTHONPATH=harness.HOOK + ":" + foreign)
         self.assertEqual(self.result.out, "foreign\nsitecustomize %s/sitecustomize.py\n" % foreign)
         self.assertEqual(names, [["start", "exit"]])
+
+    def test_a_tracer_that_runs_the_next_sitecustomize_itself_runs_each_once_before_ours_and_behind(self):
+        tracer = folder_with(sitecustomize=TRACER)
+        users = folder_with(sitecustomize="print('the user s')")
+        for path in ([tracer, harness.HOOK, users], [harness.HOOK, tracer, users]):
+            with self.subTest(path=path):
+                names = self.names("print('main')", PYTHONPATH=":".join(path))
+                self.assertEqual(self.result.out, "the tracer s\nthe user s\nmain\n")
+                self.assertEqual(names, [["start", "exit"]])
 
     @torch_at_hand.needs(torch_at_hand.entry_points_of_backends)
     def test_a_foreign_sitecustomize_before_ours_leaves_torchs_door_open(self):

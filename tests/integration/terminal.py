@@ -17,7 +17,7 @@ class Terminal:
     def __init__(self, words, columns=97, rows=31, **options):
         self.master, slave = pty.openpty()
         self.resize(columns, rows)
-        self.output = b""
+        self.output = bytearray()
 
         def own_session():
             os.setsid()
@@ -40,7 +40,7 @@ class Terminal:
         """Reads until the screen has shown the text (so many times)."""
         end = time.monotonic() + seconds
         while self.output.count(text) < times:
-            if not self._read(end - time.monotonic()):
+            if not self.read(end - time.monotonic()):
                 raise AssertionError(f"the terminal did not show {text!r}; it showed\n{self.output.decode(errors='replace')}")
         return self.output
 
@@ -48,7 +48,8 @@ class Terminal:
         """Reads until the screen has shown the text behind what it had shown first."""
         self.read_until(text, seconds, self.output.count(text, 0, start) + 1)
 
-    def _read(self, seconds):
+    def read(self, seconds):
+        """Takes what the screen shows within that time; False where it shows nothing more."""
         if seconds <= 0 or not select.select([self.master], [], [], seconds)[0]:
             return False
         try:
@@ -61,7 +62,7 @@ class Terminal:
     def close(self, seconds=120):
         """Reads to the end and returns the status, as a shell would show it."""
         end = time.monotonic() + seconds
-        while self._read(end - time.monotonic()):
+        while self.read(end - time.monotonic()):
             pass
         try:
             status = self.process.wait(max(1.0, end - time.monotonic()))

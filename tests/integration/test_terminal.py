@@ -16,6 +16,9 @@ CURSES = ("import curses\ndef ask(screen):\n  screen.addstr('key? '); screen.ref
 RAW = ("import sys, termios, tty\nmodes = termios.tcgetattr(0); tty.setraw(0); print('key? ', end='', flush=True)\n"
        "key = sys.stdin.read(1); termios.tcsetattr(0, termios.TCSANOW, modes); print('got', repr(key))")
 
+# As torchrun starts its ranks.
+APART = "import subprocess\nsubprocess.run(['sh', '-c', 'printf \"name? \"; read x; echo got $x'], start_new_session=True, check=True)"
+
 # name: the command; what is typed once a text is there; what the screen shows at the end
 PROGRAMS = {
     "read": (["sh", "-c", "printf 'name? ' >/dev/tty; read x </dev/tty; echo got $x"], [("name? ", "joe\n")], "got joe"),
@@ -27,6 +30,7 @@ PROGRAMS = {
     "select": (["bash", "-c", "select x in one two; do echo got $x; break; done"], [("#? ", "2\n")], "got two"),
     "below timeout": (["timeout", "100", "sh", "-c", "printf 'name? ' >/dev/tty; read x </dev/tty; echo got $x"],
                       [("name? ", "joe\n")], "got joe"),
+    "a session of its own": ([PYTHON, "-c", APART], [("name? ", "joe\n")], "got joe"),
     "cat": (["sh", "-c", "echo ready; cat"], [("ready", "line\n"), ("line\r\nline", "\x04")], "line"),
     "input": ([PYTHON, "-c", "print('got', input('name? '))"], [("name? ", "joe\n")], "got joe"),
     "getpass": ([PYTHON, "-c", "import getpass; print('got', getpass.getpass('word? '))"], [("word? ", "hush\n")], "got hush"),

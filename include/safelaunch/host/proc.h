@@ -138,6 +138,9 @@ struct ExecMoment {
   Duration youth{200};  ///< a process that is older does not mean to execute anything soon
 };
 
+/// The time since the boot, in the unit of ProcStat::start_ticks.
+[[nodiscard]] std::uint64_t present_ticks();
+
 /// Whether a process was forked so lately that it may be about to execute its own program.
 /// `now_ticks` is the present time in the unit of ProcStat::start_ticks.
 [[nodiscard]] bool is_about_to_execute(const ProcStat& stat, std::uint64_t now_ticks,

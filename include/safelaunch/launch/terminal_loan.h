@@ -50,6 +50,7 @@ class TerminalLoan {
 
  private:
   void look_later(const Child& job);
+  void look(const Child& job);
   void job_stopped(const Child& job, int signal);
 
   struct Keys;

@@ -29,12 +29,26 @@ def _run(path):
     from _frozen_importlib import module_from_spec
     from _frozen_importlib_external import PathFinder
 
-    spec = PathFinder.find_spec("sitecustomize", path)
-    if spec is None or spec.loader is None:
-        return
-    module = module_from_spec(spec)
-    sys.modules["sitecustomize"] = module
-    spec.loader.exec_module(module)
+    ran = _sites_that_ran()
+    for entry in path:
+        spec = PathFinder.find_spec("sitecustomize", [entry])
+        if spec is None or spec.loader is None or spec.origin in ran:
+            continue
+        ran.add(spec.origin)
+        module = module_from_spec(spec)
+        sys.modules["sitecustomize"] = module
+        return spec.loader.exec_module(module)
+
+
+def _sites_that_ran():
+    """The files that run already. A tracer's sitecustomize (ddtrace-run) runs the next one too, by
+    the whole of sys.path: in front of ours it is the one that has called us, and behind us it
+    would find us again."""
+    ran = sys.__dict__.setdefault("_safelaunch_sites", set())
+    caller = getattr(sys.modules.get("sitecustomize"), "__file__", None)
+    if caller is not None:
+        ran.add(caller)
+    return ran
 
 
 def _run_by_imp(path):

@@ -1,7 +1,7 @@
 """torchrun waits for a second node that is never started."""
 from workbench import DDP, free_port
 
-EXPECTED = ["store-timeout", "rendezvous-closed", "rank-missing"]
+EXPECTED = ["nodes-missing", "store-timeout", "rendezvous-closed", "rank-missing"]
 
 
 def command(bench):

@@ -519,6 +519,8 @@ TEST_CASE("a rank that ends in order with 2 tells why: no script, or words that 
   const std::string no_script = "python: can't open file '/tmp/t.py': [Errno 2] No such file";
   CHECK(cause_of(no_script, 2) == "script-missing");
   CHECK(cause_of("train.py: error: unrecognized arguments: --master_port", 2) == "bad-arguments");
+  CHECK(cause_of("train.py: error: unrecognized arguments: --local-rank=0", 2) ==
+        "local-rank-argument");
   CHECK(cause_of(no_script, 1) == "rank-died");  // it may have printed that about anything
 }
 

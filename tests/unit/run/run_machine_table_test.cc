@@ -28,10 +28,11 @@ end agreed with a reason: say failure, end with 69
 INT: end with 130
 INT twice: end with 130
 TERM: end with 143
+USR1: end with 138
 nothing: host checked; host is blocked; started; ended here, others run; ended well; failed;
   over everywhere; switch found; cannot probe; profile chosen; none chosen; memory back;
   pause over too early; pause over; leads; nodes ready; a node is blocked; attempt agreed;
-  another profile agreed; unknown profile agreed; INT that the ranks have; USR1
+  another profile agreed; unknown profile agreed; INT that the ranks have
 )");
   }
   SECTION("checking") {
@@ -50,10 +51,11 @@ end agreed with a reason: say failure, end with 69
 INT: end with 130
 INT twice: end with 130
 TERM: end with 143
+USR1: end with 138
 nothing: begins; started; ended here, others run; ended well; failed; over everywhere;
   switch found; cannot probe; profile chosen; none chosen; memory back; pause over too early;
   pause over; leads; nodes ready; a node is blocked; attempt agreed; another profile agreed;
-  unknown profile agreed; INT that the ranks have; USR1
+  unknown profile agreed; INT that the ranks have
 )");
   }
   SECTION("attempting") {

@@ -365,6 +365,17 @@ TEST_CASE("TERM arrives in every state of a run", "[run]") {
   }
 }
 
+TEST_CASE("a signal before the job is there ends the run as it would have ended the job", "[run]") {
+  RunTold run;
+  run.plan.options.preflight = true;
+  run.on(RunBegins{});
+  run.signal(SIGWINCH);
+  CHECK_FALSE(run.exit_code());
+  run.signal(SIGUSR2);
+  CHECK(run.exit_code() == 128 + SIGUSR2);
+  CHECK(run.started().empty());
+}
+
 TEST_CASE("other signals between two attempts are nobody's", "[run]") {
   RunTold run;
   run.begin();
