@@ -14,6 +14,7 @@
 #include "safelaunch/base/strings.h"
 #include "safelaunch/gpu/visible.h"
 #include "safelaunch/launch/find_program.h"
+#include "safelaunch/launch/room.h"
 #include "safelaunch/plan/host_checks.h"
 #include "safelaunch/plan/json_file.h"
 #include "safelaunch/profile/library.h"
@@ -95,6 +96,7 @@ int show(const plan::RunPlan& plan) {
 }
 
 int run_command(std::span<const std::string> words) {
+  if (const Result<void> room = launch::check_room(); !room) return refuse(room.error());
   const Environment environment = current_environment();
   plan::Configuration configuration;
   const auto read_defaults = [&](const std::string& file,

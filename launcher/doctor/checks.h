@@ -24,6 +24,7 @@ void check_efa(const HostFacts& facts, Advices& advices);
 void check_variables(const HostFacts& facts, Advices& advices);
 void check_processes(const HostFacts& facts, Advices& advices);
 void check_python(const HostFacts& facts, Advices& advices);
+void check_script(const HostFacts& facts, Advices& advices);
 void check_storage(const HostFacts& facts, Advices& advices);
 void check_gpus(const HostFacts& facts, Advices& advices);
 void check_xids(const HostFacts& facts, Advices& advices);

@@ -18,6 +18,7 @@ std::vector<Advice> examine(const HostFacts& facts) {
   check_processes(facts, advices);
   check_shared_memory(facts, advices);
   check_python(facts, advices);
+  check_script(facts, advices);
   check_storage(facts, advices);
   check_infiniband(facts, advices);
   check_efa(facts, advices);

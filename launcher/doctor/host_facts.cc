@@ -109,15 +109,14 @@ std::optional<std::uint16_t> port_of(const World& world) {
   return static_cast<std::uint16_t>(*world.master_port);
 }
 
-bool imports_jax(const Subject& subject) {
+std::string script_of(const Subject& subject) {
   const auto& command = subject.command;
-  if (!command || !command->script || command->script->word >= command->argv.size()) return false;
+  if (!command || !command->script || command->script->word >= command->argv.size()) return {};
   const std::string& word = command->argv[command->script->word];
-  if (command->script->kind == job::ScriptKind::code) return imports_module(word, "jax");
-  if (command->script->kind != job::ScriptKind::file) return false;
+  if (command->script->kind == job::ScriptKind::code) return word;
+  if (command->script->kind != job::ScriptKind::file) return {};
   constexpr std::size_t kLargest = 1 << 18;  // imports stand at the beginning of a script
-  const auto text = user_file_text(word, kLargest);
-  return text && imports_module(*text, "jax");
+  return user_file_text(word, kLargest).value_or("");
 }
 
 /// The name of this host, or `localhost`. /etc/hosts holds them nearly everywhere; only where it
@@ -196,11 +195,17 @@ void read_network_plugins(HostFacts& facts) {
       facts.network_plugins.push_back(std::move(found.path));
 }
 
+bool has_package_mpi4py(const std::string& folder) {
+  std::error_code none;
+  return std::filesystem::exists(std::filesystem::path(folder) / "mpi4py", none);
+}
+
 void read_python(HostFacts& facts) {
   const auto& command = facts.subject.command;
   const std::string python = command && command->python ? *command->python : "python3";
   facts.libraries = gpu::find_job_libraries(python, facts.subject.environment);
   facts.packages = frameworks_in(facts.libraries->python.packages);
+  facts.has_mpi4py = std::ranges::any_of(facts.libraries->python.packages, has_package_mpi4py);
   read_network_plugins(facts);
 }
 
@@ -256,7 +261,8 @@ HostFacts read_facts(Subject subject, Depth depth) {
   facts.shared_memory = host::read_shared_memory();
   facts.infiniband = host::read_infiniband();
   facts.nccl_files = host::nccl_file_variables(facts.subject.environment);
-  facts.imports_jax = imports_jax(facts.subject);
+  facts.script = script_of(facts.subject);
+  facts.imports_jax = imports_module(facts.script, "jax");
   read_network(depth, facts);
   read_left_files(depth, facts);
   look_for_gpus(facts);

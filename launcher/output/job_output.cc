@@ -141,8 +141,9 @@ Result<ChildStreams> JobOutput::State::open(std::optional<Rank> rank) {
   const Joining joining = plan_.mode == OutputPlan::Mode::bytes ? Joining::as_ours : Joining::never;
   auto pair = open_stream_pair(terminal_.streams(), joining, columns_taken());
   if (!pair) return pair.error();
-  add({rank, StdStream::out}, std::move(pair->read_out));
+  if (pair->read_out) add({rank, StdStream::out}, std::move(pair->read_out));
   if (pair->read_err) add({rank, StdStream::err}, std::move(pair->read_err));
+  if (streams_.empty()) check_drained();
   return ChildStreams{std::move(pair->child_out), std::move(pair->child_err)};
 }
 

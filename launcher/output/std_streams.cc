@@ -22,10 +22,17 @@
 namespace safelaunch::output {
 namespace {
 
+// What stands for a descriptor that was closed at the start goes with the next exec.
+bool takes_output(int fd) {
+  const int flags = ::fcntl(fd, F_GETFD);
+  const bool stands_in = fd <= STDERR_FILENO && (flags & FD_CLOEXEC) != 0;
+  return flags >= 0 && !stands_in && (::fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY;
+}
+
 StreamTarget inspect(int fd) {
   StreamTarget target{fd, StreamTarget::Kind::closed, {}};
   struct stat status {};
-  if (::fstat(fd, &status) != 0) return target;
+  if (!takes_output(fd) || ::fstat(fd, &status) != 0) return target;
   target.kind = ::isatty(fd) != 0 ? StreamTarget::Kind::terminal : StreamTarget::Kind::other;
   target.identity = {status.st_dev, status.st_ino};
   // /dev/tty and /dev/pts/3 may be one terminal, and the kernel knows its true number.
@@ -89,6 +96,7 @@ Result<Ends> open_pipe() {
 }
 
 Result<Ends> open_ends(const StreamTarget& ours, int columns_taken) {
+  if (ours.kind == StreamTarget::Kind::closed) return Ends{};
   if (ours.kind == StreamTarget::Kind::terminal) {
     if (auto pty = open_pty(ours.fd, columns_taken)) return std::move(*pty);
   }

@@ -19,8 +19,7 @@ constexpr Duration kLookEvery{1'000};
 // is soon enough, and a job that never shows any costs nothing in the end.
 constexpr int kOneLookIn = 8;
 
-// Without a status line a user who waits gets a line now and then.
-constexpr Duration kNoticeAfter{10'000};
+// Without a status line a user whose job may end soon gets a line now and then.
 constexpr Duration kNoticeEvery{60'000};
 
 // A question that nobody has answered for so long may not have been seen.
@@ -274,9 +273,21 @@ void RankMachine::show_waiting(TimePoint now) {
   if (!waiting_since_) waiting_since_ = now;
   const std::string line = stages_.status_line(now);
   if (now - *waiting_since_ >= kStatusAfter) actions_.push_back(ShowStatus{line});
-  if (now - *waiting_since_ < kNoticeAfter || now - noticed_at_ < kNoticeEvery) return;
+  if (!half_is_over(now) || now - noticed_at_ < kNoticeEvery) return;
   noticed_at_ = now;
   actions_.push_back(ShowWaiting{line});
+}
+
+// The deadline moves with what the ranks do, and each has a half of its own: a rank that has worked
+// for an hour and now idles has all of the time for one that idles.
+bool RankMachine::half_is_over(TimePoint now) {
+  const auto clock = stages_.wait_clock(now);
+  if (!clock) return false;
+  const Duration limit = clock->limit.value_or(rules_.stages.limits.init);
+  if (limit != deadline_.limit || clock->lasts < deadline_.set_at)
+    deadline_ = {limit, clock->lasts};
+  return limit > Duration::zero() &&
+         clock->lasts - deadline_.set_at >= (limit - deadline_.set_at) / 2;
 }
 
 }  // namespace safelaunch::ranks

@@ -181,39 +181,6 @@ void find_vaults(std::string_view text, SecretPlaces& places) {
   }
 }
 
-// host:port:database:user:password alone on its line, as in ~/.pgpass.
-bool is_password_line(std::string_view line, std::size_t& password) {
-  std::size_t colons = 0;
-  std::size_t field = 0;
-  // The line begins with an address of the sixth version, as far as it is read.
-  bool address = true;
-  for (std::size_t i = 0; i < line.size() && colons < 4; ++i) {
-    if (is_space(line[i]) || line[i] == '/') return false;
-    if (line[i] != ':') continue;
-    const std::string_view text = line.substr(field, i - field);
-    const bool number = !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
-    const bool hexadecimal =
-        std::all_of(text.begin(), text.end(), [](char c) { return hexadecimal_digit(c) >= 0; });
-    address = address && hexadecimal;
-    if (colons == 1 && !(text == "*" || (number && text.size() >= 3 && text.size() <= 5)))
-      return false;
-    if (colons >= 2 && (text.empty() || number)) return false;
-    ++colons;
-    field = i + 1;
-  }
-  password = field;
-  return colons == 4 && !address && field < line.size() &&
-         line.find_first_of(" \t", field) == line.npos;
-}
-
-void find_password_lines(std::string_view text, SecretPlaces& places) {
-  for (std::size_t at = 0; at < text.size(); at = end_of_line(text, at) + 1) {
-    const std::string_view line = text.substr(at, end_of_line(text, at) - at);
-    std::size_t password = 0;
-    if (is_password_line(line, password)) places.push_back({at + password, at + line.size()});
-  }
-}
-
 }  // namespace
 
 void find_in_blocks(std::string_view text, SecretPlaces& places) {
@@ -221,7 +188,6 @@ void find_in_blocks(std::string_view text, SecretPlaces& places) {
   find_putty(text, places);
   find_crypt(text, places);
   find_vaults(text, places);
-  find_password_lines(text, places);
 }
 
 }  // namespace safelaunch::redact

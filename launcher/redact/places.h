@@ -51,6 +51,8 @@ using SecretPlaces = std::vector<SecretPlace>;
 
 /// PEM, OpenSSH, PGP and PuTTY keys, whole or torn; hashes of passwords; vaults.
 void find_in_blocks(std::string_view text, SecretPlaces& places);
+/// Lines of ~/.pgpass, and the columns of a table with a line of names above.
+void find_in_tables(std::string_view text, SecretPlaces& places);
 /// Passwords, signatures and web hooks in URLs.
 void find_in_addresses(std::string_view text, SecretPlaces& places);
 /// Tokens by their form, and the values behind a secret's name in any notation.

@@ -73,21 +73,21 @@ std::size_t second_trace(std::uint64_t start) {
 
 // A value as it stands within base64 that begins `offset` bytes before it, without the characters
 // that hold bits of its neighbours too.
-std::string in_base64(std::string_view value, std::size_t offset, std::string_view last_two) {
+std::string in_base64(std::string_view value, std::size_t offset) {
   static constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-  const auto bit = [&](std::size_t at) -> unsigned {
-    if (at < offset * 8) return 0;
-    const auto byte = static_cast<unsigned char>(value[at / 8 - offset]);
-    return (byte >> (7 - at % 8)) & 1U;
-  };
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   const std::size_t first = offset == 0 ? 0 : offset + 1;
-  const std::size_t end = (offset + value.size()) * 8 / 6;
   std::string text;
-  for (std::size_t digit = first; digit < end; ++digit) {
-    unsigned number = 0;
-    for (std::size_t i = 0; i < 6; ++i) number = number * 2 + bit(digit * 6 + i);
-    text += number < 62 ? kDigits[number] : last_two[number - 62];
+  std::size_t digit = 0;
+  unsigned bits = 0;
+  unsigned held = 8 * static_cast<unsigned>(offset);
+  for (const char c : value) {
+    bits = bits << 8U | static_cast<unsigned char>(c);
+    for (held += 8; held >= 6;) {
+      held -= 6;
+      if (digit++ >= first) text += kDigits[bits >> held & 63U];
+    }
+    bits &= 63U;
   }
   return text;
 }
@@ -107,10 +107,12 @@ void KnownSecrets::add(std::string_view value) {
                          [](char c) { return c >= 'a' ? char(c - 'a' + 'A') : c; });
   add_text(hex);
   for (std::size_t offset = 0; offset < 3; ++offset) {
-    const std::string plain = in_base64(value, offset, "+/");
-    const std::string for_urls = in_base64(value, offset, "-_");
-    add_text(plain);
-    if (for_urls != plain) add_text(for_urls);
+    std::string text = in_base64(value, offset);
+    add_text(text);
+    if (text.find_first_of("+/") == text.npos) continue;
+    std::ranges::replace(text, '+', '-');
+    std::ranges::replace(text, '/', '_');
+    add_text(text);
   }
 }
 
@@ -307,7 +309,9 @@ void Redactor::learn(std::string_view text) {
   for_each_layer(text, coats, [&](std::string_view layer, std::size_t) {
     for (const SecretPlace& place : secret_places(layer)) {
       const std::string_view value = layer.substr(place.begin, place.end - place.begin);
-      for (const std::string_view part : {value, first_word(value)}) learn_seen_value(part);
+      const std::string_view first = first_word(value);
+      learn_seen_value(value);
+      if (first.size() != value.size()) learn_seen_value(first);
     }
   });
 }

@@ -20,7 +20,7 @@ std::optional<int> standard_input() {
 /// The end of the child's output that is a terminal; -1 for none.
 int terminal_of(const output::ChildStreams& streams) {
   for (const int fd : {streams.out.get(), streams.err.get()})
-    if (::isatty(fd) != 0) return fd;
+    if (fd >= 0 && ::isatty(fd) != 0) return fd;
   return -1;
 }
 
@@ -36,8 +36,8 @@ launch::LaunchSpec launch_spec(const WorkerSpec& worker, const output::ChildStre
   spec.environment = worker.environment;
   spec.cpus = worker.cpus;
   spec.in = standard_input();
-  spec.out = streams.out.get();
-  spec.err = streams.err.get();
+  if (streams.out) spec.out = streams.out.get();
+  if (streams.err) spec.err = streams.err.get();
   return spec;
 }
 

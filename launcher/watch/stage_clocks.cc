@@ -364,17 +364,24 @@ std::string Stages::waiting_text(TimePoint now, Wording wording) const {
   return text;
 }
 
-std::string Stages::clock_text(TimePoint now) const {
-  if (training_ || standings_.empty()) return {};
+std::optional<Stages::WaitClock> Stages::wait_clock(TimePoint monotonic) const {
+  if (training_ || standings_.empty()) return std::nullopt;
+  const TimePoint now = clock_.at(monotonic);
   const Standing& latest = standings_.back();
-  std::string text = " " + in_seconds(now - latest.since);
-  if (const auto until = overdue_at(latest, now)) text += "/" + in_seconds(*until - latest.since);
-  return text;
+  const auto after = [&](TimePoint then) {
+    return std::chrono::duration_cast<Duration>(then - latest.since);
+  };
+  WaitClock clock{after(now)};
+  if (const auto until = overdue_at(latest, now)) clock.limit = after(*until);
+  return clock;
 }
 
 std::string Stages::status_line(TimePoint monotonic) const {
-  const TimePoint now = clock_.at(monotonic);
-  return counts_text() + waiting_text(now, Wording::full) + clock_text(now);
+  std::string line = counts_text() + waiting_text(clock_.at(monotonic), Wording::full);
+  const auto clock = wait_clock(monotonic);
+  if (clock) line += " " + in_seconds(clock->lasts);
+  if (clock && clock->limit) line += "/" + in_seconds(*clock->limit);
+  return line;
 }
 
 }  // namespace safelaunch::watch

@@ -193,6 +193,25 @@ class Doctor(SafelaunchTest):
         self.assertEqual(self.doctor(sys.executable, torch, **proxy), {})
         self.assertEqual(self.doctor(sys.executable, jax, **proxy, no_proxy="localhost"), {})
 
+    def test_an_option_that_the_launcher_adds_and_the_script_does_not_know_is_told_beforehand(self):
+        script = self.script('"""Takes --local-rank?"""\nparser.add_argument("--local_rank", type=int)\nparser.parse_args()\n')
+        launch = [sys.executable, "-m", "torch.distributed.launch", "--nproc_per_node", "2"]
+        self.assertIn("names only --local_rank", self.doctor(*launch, script)["local-rank-argument"]["evidence"])
+        self.assertEqual(self.doctor(*launch, "--use_env", script), {})
+
+    def test_deepspeed_without_a_launcher_is_told_beforehand(self):
+        script = self.script("import deepspeed\ndeepspeed.init_distributed()\n")
+        self.assertIn("no launcher sets RANK", self.doctor(sys.executable, script)["deepspeed-without-launcher"]["evidence"])
+        self.assertNotIn("deepspeed-without-launcher", self.doctor("torchrun", "--nproc-per-node", "1", script))
+
+    def test_a_configuration_of_two_machines_at_the_loopback_is_told_beforehand(self):
+        config, script = self.folder / "two.yaml", self.script("import torch\n")
+        config.write_text("distributed_type: MULTI_GPU\nmachine_rank: 0\nmain_process_ip: 127.0.0.1\nmain_process_port: 29456\n"
+                          "num_machines: 2\nnum_processes: 4\nrdzv_backend: static\n")
+        found = self.doctor("accelerate", "launch", "--config_file", config, script)
+        self.assertIn("node 0 of 2", found["nodes-missing"]["evidence"])
+        self.assertNotIn("nodes-missing", self.doctor("accelerate", "launch", "--config_file", config, "--num_machines", "1", script))
+
     def test_a_run_is_stopped_by_what_blocks_and_says_so_in_one_line(self):
         setup = 'ip link set lo up && exec "$@"'
         command = ["unshare", "--net", "sh", "-c", setup, "sh", SAFELAUNCH, "--run-dir"]

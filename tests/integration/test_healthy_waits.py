@@ -4,6 +4,7 @@ They are plain processes that tell safelaunch of themselves as the hook would, s
 """
 
 import pathlib
+import re
 import socket
 import subprocess
 import sys
@@ -151,17 +152,37 @@ train(init())
         # That node has no safelaunch, so this one is to wait for no agent.
         words = self.job(1, "train(init())\n", *QUICK, "--nnodes", "2", "--node-rank", "0", "--master-addr", "127.0.0.1",
                          "--master-port", str(port), "--rendezvous", "none")
-        said = self.folder / "said"
-        with said.open("w") as err:
-            here = self.start(*words, stderr=err)
-        # It comes after ten seconds, longer than the deadlines.
-        wait_until(lambda: here.poll() is not None or "waiting for rank 1 (unseen" in said.read_text(), what="the line")
-        self.assertIsNone(here.poll(), said.read_text())
+        here = self.start(*words)
+        events = here.run_directory / "events.jsonl"
+        unseen = "waiting for rank 1 (unseen"
+        wait_until(lambda: here.poll() is not None or events.exists() and unseen in events.read_text(), what="the wait")
+        with self.assertRaises(subprocess.TimeoutExpired):
+            here.wait(LONGER)
         there = subprocess.run([sys.executable, words[-1]], capture_output=True, text=True, timeout=120,
                                env=self.environment(RANK="1", WORLD_SIZE="2", LOCAL_RANK="0", MASTER_ADDR="127.0.0.1",
                                                     MASTER_PORT=str(port)))
         self.assertEqual(there.stdout, "done\n", there.stderr)
         self.assert_healthy(self.finish(here), 1)
+
+    def test_a_late_rank_leaves_stderr_empty_before_half_of_the_deadline(self):
+        late = f"if RANK == 1: time.sleep({LONGER + 7})\ntrain(init())\n"
+        run = self.run_safelaunch(*self.job(2, late, "--only", "--init-timeout", "10min", "--quiet-timeout", "10min"))
+        self.assert_healthy(run, 2)
+        self.assertEqual(run.err, "")
+        self.assertTrue(any("waiting for rank 1" in event.get("text", "") for event in run.events), run.events)
+
+    def test_a_late_rank_is_told_of_once_after_half_of_the_deadline(self):
+        comes = self.folder / "comes"
+        late = f"while RANK == 1 and not os.path.exists({str(comes)!r}): time.sleep(0.05)\ntrain(init())\n"
+        said = self.folder / "said"
+        with said.open("w") as err:
+            job = self.start(*self.job(2, late, "--only", "--init-timeout", "30s", "--quiet-timeout", "30s"), stderr=err)
+        wait_until(lambda: job.poll() is not None or "waiting for rank 1" in said.read_text(), what="the line")
+        comes.touch()
+        self.assert_healthy(self.finish(job), 2)
+        line = r"\Asafelaunch: attempt 1 basic · .* · waiting for rank 1 \(.*\) (\d+)s/\d+s\n\Z"
+        self.assertRegex(said.read_text(), line)
+        self.assertGreaterEqual(int(re.search(line, said.read_text())[1]), 15)
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ class AWorkingRank(SafelaunchTest):
         run = self.run_job("before-init", "cpu", "io", "compiler")
         self.assert_waited_for(run)
         self.assertTrue(any("rank 0 (working" in line for line in self.status_lines(run)), str(run.events))
-        self.assertRegex(run.err, r"safelaunch: attempt 1 basic · .* · waiting for rank 0 \(working: .*\) \d+s/30min")
+        self.assertEqual(run.err, "")
 
     def test_is_waited_for_in_the_first_barrier_and_shown_as_working(self):
         run = self.run_job("before-barrier", "cpu")

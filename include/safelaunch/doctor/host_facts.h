@@ -87,7 +87,9 @@ struct HostFacts {
   bool endpoint_served = false;
   std::vector<clean::StaleProcess> processes;
 
-  bool imports_jax = false;                    ///< true if the command's script imports jax
+  std::string script;        ///< the beginning of the command's script; empty where none is read
+  bool imports_jax = false;  ///< true if the command's script imports jax
+  bool has_mpi4py = false;   ///< true if the job's Python has it; not looked for before a run
   std::optional<gpu::JobLibraries> libraries;  ///< nullopt where they were not looked for
   std::vector<Package> packages;
   /// NCCL's network plugins, looked for where the adapters need one.

@@ -42,7 +42,8 @@ struct StreamId {
   bool operator==(const StreamId&) const = default;
 };
 
-/// A child's descriptors 1 and 2. Close them here once the child has them.
+/// A child's descriptors 1 and 2; none where ours is closed. Close them here once the child has
+/// them.
 struct ChildStreams {
   UniqueFd out;
   UniqueFd err;

@@ -15,7 +15,7 @@ struct StreamTarget {
   enum class Kind {
     terminal,
     other,   ///< a file, a pipe, a socket, /dev/null
-    closed,  ///< the descriptor is not open, so everything written there is dropped
+    closed,  ///< the descriptor was not open at our start, or not for writing
   };
   int fd = -1;
   Kind kind = Kind::closed;
@@ -54,7 +54,8 @@ struct LostOutput {
 void ignore_output_signals();
 
 /// The two ends of a child's stdout and stderr. All are close-on-exec: the child gets its ends as
-/// descriptors 1 and 2, and no other process gets any.
+/// descriptors 1 and 2, and no other process gets any. Where our own stream is closed there are
+/// none: the child is to have it as we have it, so that its writes fail as without us.
 struct StreamPair {
   UniqueFd child_out;
   UniqueFd child_err;

@@ -244,7 +244,8 @@ struct BeginTraining {};
 struct ShowStatus {
   std::string line;
 };
-/// A line about the wait, for a terminal without a status line: after a while, then now and then.
+/// A line about the wait, for output without a status line: once half of the deadline is over, then
+/// now and then.
 struct ShowWaiting {
   std::string line;
 };
@@ -374,6 +375,7 @@ class RankMachine {
   void judge(TimePoint now);
   void show_waiting(TimePoint now);
   void record_status(TimePoint now);
+  [[nodiscard]] bool half_is_over(TimePoint now);
   void tell_of_questions(TimePoint now);
 
   void tell(const std::string& text);
@@ -426,6 +428,11 @@ class RankMachine {
   // Since when a child of each rank has asked at the terminal; nullopt: that was told.
   std::map<Rank, std::optional<TimePoint>> asks_since_;
   TimePoint noticed_at_{};
+  // The deadline that runs, and when it was set, both counted from the beginning of the wait.
+  struct {
+    Duration limit{};
+    Duration set_at{};
+  } deadline_;
   std::vector<WatchAction> actions_;  // the actions of the present call
 };
 

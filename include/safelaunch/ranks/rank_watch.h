@@ -72,8 +72,8 @@ class RankWatch final : nccl::Watch::Listener,
     virtual void on_training() = 0;
     /// The status line; empty: none.
     virtual void on_status(const std::string& line) = 0;
-    /// The status line as a log line, for output without a status line; the first after some
-    /// seconds, then ever more rarely.
+    /// The status line as a log line, for output without a status line; the first once half of the
+    /// deadline is over.
     virtual void on_waiting(const std::string& line) = 0;
     /// Worth a line of its own.
     virtual void on_notice(const std::string& text) = 0;

@@ -178,6 +178,14 @@ class Stages {
   /// "group 4/4 · collective 2/4 · waiting for ranks 1 3 (working: c++ compiles) 12s/180s".
   [[nodiscard]] std::string status_line(TimePoint now) const;
 
+  /// The clock that the status line shows: how long the ranks have waited, and until when they may.
+  struct WaitClock {
+    Duration lasts{};
+    std::optional<Duration> limit{};  ///< nullopt: for ever
+  };
+  /// nullopt while no rank waits.
+  [[nodiscard]] std::optional<WaitClock> wait_clock(TimePoint now) const;
+
   /// The ranks that wait at present, as a verdict would name them; nullopt while no rank waits.
   [[nodiscard]] std::optional<Failure> waiting_now(TimePoint now) const;
 
@@ -268,7 +276,6 @@ class Stages {
   [[nodiscard]] Failure judge(const Standing& standing, TimePoint now) const;
   [[nodiscard]] std::vector<Rank> all_waiting() const;
   [[nodiscard]] std::string waiting_text(TimePoint now, Wording wording) const;
-  [[nodiscard]] std::string clock_text(TimePoint now) const;
 
   StagesConfig config_;
   JobClock clock_;

@@ -15,6 +15,30 @@ def replace(original, wrapper):
             setattr(module, name, wrapper)
 
 
+def stand_before(original, prepare):
+    """Puts a wrapper before the function. Where torch has wrapped the function itself, ours goes into torch's wrapper:
+    then the function that the program knows, compares and inspects stays the one that it is."""
+    cell = _cell_of_the_wrapped(original)
+    try:
+        cell.cell_contents = wrapper(cell.cell_contents, prepare)
+    except AttributeError:  # a function without a wrapper, or a Python before 3.7
+        replace(original, wrapper(original, prepare))
+
+
+def _cell_of_the_wrapped(function):
+    inner = getattr(function, "__wrapped__", None)
+    for cell in getattr(function, "__closure__", None) or ():
+        if inner is not None and cell.cell_contents is inner:
+            return cell
+    return None
+
+
+def like(original, ours):
+    """Ours as an attribute of a class, of the kind that the original is there: pybind's functions are instancemethods."""
+    kind = type(original)
+    return kind(ours) if kind.__name__ == "instancemethod" else ours
+
+
 def wrapper(original, prepare):
     """Gives a function with the original's name that calls it, and leaves no trace in tracebacks; around()
     says what prepare() is."""

@@ -7,7 +7,7 @@ import sys
 import time
 
 from . import answers, calls, channel, collective, completion, counters, ending, gloo, meeting, native, nccl_log, timeouts, verify
-from .patching import Call, quietly, replace, send_failure, wrapper
+from .patching import Call, like, quietly, replace, send_failure, stand_before, wrapper
 
 _in_init = set()  # the threads that are in init_process_group
 _alone = []  # whether the world that this process is in meets nobody
@@ -26,7 +26,7 @@ def watch(torch):
 
 
 def _watch_init(torch, c10d):
-    replace(c10d.init_process_group, _init_process_group(torch, c10d))
+    stand_before(c10d.init_process_group, _init_process_group(torch, c10d))
 
 
 def _watch_groups(c10d):
@@ -35,10 +35,11 @@ def _watch_groups(c10d):
 
 def _watch_stores():
     store = sys.modules["torch._C._distributed_c10d"].TCPStore
-    store.__init__ = _store(store.__init__)
+    store.__init__ = like(store.__init__, _store(store.__init__))
 
 
 def _init_process_group(torch, c10d):
+    """Gives the prepare() of its wrapper."""
     original = c10d.init_process_group
 
     def entered(asked, used):
@@ -88,7 +89,7 @@ def _init_process_group(torch, c10d):
         _in_init.discard(native.get_ident())
         send_failure("init.failed", error)
 
-    return wrapper(original, prepare)
+    return prepare
 
 
 def _init_file(init_method):

@@ -38,6 +38,16 @@ TEST_CASE("what our streams are is seen", "[std_streams]") {
   CHECK_FALSE(output::inspect_streams(-1, -1).joined());
 }
 
+TEST_CASE("a stream that cannot be written to is closed, and the child gets no other",
+          "[std_streams]") {
+  const UniqueFd read_only(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const output::StandardStreams ours = output::inspect_streams(read_only.get(), -1);
+  CHECK(ours.out.kind == output::StreamTarget::Kind::closed);
+  const output::StreamPair pair = output::open_stream_pair(ours, output::Joining::as_ours).value();
+  for (const UniqueFd* fd : {&pair.child_out, &pair.child_err, &pair.read_out, &pair.read_err})
+    CHECK_FALSE(*fd);
+}
+
 TEST_CASE("two descriptors of one place are joined, also if opened apart", "[std_streams]") {
   const Plumbing pipe = make_pipe();
   const UniqueFd copy(::dup(pipe.writer.get()));

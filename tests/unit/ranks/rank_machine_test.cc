@@ -29,21 +29,57 @@ TEST_CASE("ranks that have their first collective behind them train, and nobody 
   CHECK_FALSE(job.machine().judging());
 }
 
-TEST_CASE("the status line comes after two seconds, a line without a terminal after ten",
-          "[rank_machine]") {
+TEST_CASE(
+    "the status line comes after two seconds, a line without a terminal with half the deadline",
+    "[rank_machine]") {
   Told job;
   job.hang();
   job.pass(1s);
   CHECK_FALSE(job.did<ShowStatus>());
   job.pass(3s);
   CHECK(job.all<ShowStatus>().back().line.find("waiting for rank 1") != std::string::npos);
+  job.pass(80s);
   CHECK_FALSE(job.did<ShowWaiting>());
   job.pass(10s);
   CHECK(job.all<ShowWaiting>().size() == 1);
-  job.pass(30s);
+  job.pass(50s);
   CHECK(job.all<ShowWaiting>().size() == 1);
-  job.pass(30s);
+  job.pass(20s);
   CHECK(job.all<ShowWaiting>().size() == 2);
+}
+
+TEST_CASE("each deadline has a half of its own: one that begins late is told of late",
+          "[rank_machine]") {
+  Told job;
+  job.hang();
+  job.does[1] = Activity::working;
+  job.pass(10min);
+  job.does[1] = Activity::idling;
+  job.pass(80s);
+  CHECK_FALSE(job.did<ShowWaiting>());
+  job.pass(20s);
+  CHECK(job.all<ShowWaiting>().size() == 1);
+}
+
+TEST_CASE("a rank that a person has in hand is told of after half of the init timeout",
+          "[rank_machine]") {
+  Told job;
+  job.hang();
+  job.does[1] = Activity::attended;
+  job.pass(80s);
+  CHECK_FALSE(job.did<ShowWaiting>());
+  job.pass(20s);
+  CHECK(job.all<ShowWaiting>().size() == 1);
+}
+
+TEST_CASE("where no deadline runs nothing is told of a wait", "[rank_machine]") {
+  watch::StageLimits none;
+  none.init = 0s;
+  Told job({.stages = {.world_size = 2, .limits = none}, .hook = true});
+  job.hang();
+  job.pass(20min);
+  CHECK(job.did<ShowStatus>());
+  CHECK_FALSE(job.did<ShowWaiting>());
 }
 
 TEST_CASE("a rank that others wait for is asked now and then whether its hook hears",
