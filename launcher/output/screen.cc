@@ -1,7 +1,5 @@
 #include "screen.h"
 
-#include <algorithm>
-#include <array>
 #include <limits>
 
 #include "escape_filter.h"
@@ -15,37 +13,6 @@ namespace safelaunch::output {
 // ---- lines that fit -----------------------------------------------------------------------------
 
 namespace {
-
-struct Range {
-  char32_t first, last;
-};
-
-// The characters that terminals draw over two columns: East Asian wide and full-width ones, and
-// emoji.
-constexpr std::array kWide{
-    Range{0x1100, 0x115f},   Range{0x2e80, 0x303e},   Range{0x3041, 0xa4cf},
-    Range{0xac00, 0xd7a3},   Range{0xf900, 0xfaff},   Range{0xfe30, 0xfe6f},
-    Range{0xff00, 0xff60},   Range{0xffe0, 0xffe6},   Range{0x1f300, 0x1f64f},
-    Range{0x1f680, 0x1faff}, Range{0x20000, 0x3fffd},
-};
-
-int width_of(char32_t value) {
-  return std::any_of(kWide.begin(), kWide.end(),
-                     [=](Range range) { return value >= range.first && value <= range.last; })
-             ? 2
-             : 1;
-}
-
-// Counts the columns of a text without colours.
-int columns_of(std::string_view text) {
-  int columns = 0;
-  while (!text.empty()) {
-    const CodePoint point = first_code_point(text);
-    columns += width_of(point.value);
-    text.remove_prefix(point.length);
-  }
-  return columns;
-}
 
 bool is_control(char32_t value) {
   return value < 0x20 || (value >= 0x7f && value < 0xa0);
@@ -66,7 +33,7 @@ std::string fit_to_columns(std::string_view line, int columns) {
     }
     const CodePoint point = first_code_point(line);
     if (point.kind == CodePoint::Kind::valid && !is_control(point.value)) {
-      columns -= width_of(point.value);
+      columns -= is_wide(point.value) ? 2 : 1;
       if (columns < 0) break;
       fitted += line.substr(0, point.length);
     }
@@ -82,8 +49,8 @@ std::string fit_keeping_last_word(std::string_view line, int columns) {
   std::string fitted = fit_to_columns(line, columns);
   if (fitted == fit_to_columns(line, std::numeric_limits<int>::max())) return fitted;
   const std::string end = "… " + std::string(line.substr(line.rfind(' ') + 1));
-  if (columns_of(end) > columns) return fitted;
-  return fit_to_columns(line, columns - columns_of(end)) + end;
+  const int width = static_cast<int>(safelaunch::columns(end));
+  return width > columns ? fitted : fit_to_columns(line, columns - width) + end;
 }
 
 }  // namespace
@@ -91,7 +58,7 @@ std::string fit_keeping_last_word(std::string_view line, int columns) {
 std::string fit_status(std::string_view line, int columns) {
   constexpr std::string_view kBetween = " · ";
   std::string shown(line);
-  while (columns_of(shown) > columns) {
+  while (static_cast<int>(safelaunch::columns(shown)) > columns) {
     const std::size_t first = line.find(kBetween);
     if (first == std::string_view::npos) break;
     line.remove_prefix(first + kBetween.size());
