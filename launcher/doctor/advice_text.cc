@@ -6,6 +6,7 @@
 
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/strings.h"
 
 // Each theme has a line of facts, and the findings decide whether it is well: a finding above a
@@ -188,11 +189,11 @@ const char* colour_of(Severity severity) {
 }
 
 std::string heading(const Finding& finding, Paint paint) {
-  const std::string word = fmt::format("{:<8}", name(finding.severity));
+  const std::string word = fmt::format("{:<8}", tr(name(finding.severity)));
   const std::string painted =
       paint == Paint::on ? fmt::format("\x1b[{}m{}\x1b[0m", colour_of(finding.severity), word)
                          : word;
-  return fmt::format("{}  {}: {}\n", painted, finding.cause, finding.evidence);
+  return fmt::format("{}  {}: {}\n", painted, finding.cause, tr(finding.evidence));
 }
 
 Json to_json(const Advice& advice) {
@@ -226,24 +227,24 @@ std::string render_looked_at(std::span<const LookedAt> themes, Paint paint) {
   for (const LookedAt& theme : themes)
     text += fmt::format("{} {:<11} {}\n",
                         theme.is_well ? paint == Paint::on ? "\x1b[32m✓\x1b[0m" : "✓" : " ",
-                        theme.name, theme.seen);
+                        tr(theme.name), tr(theme.seen));
   return text;
 }
 
 std::string render_advices(std::span<const Advice> advices, Paint paint) {
-  if (advices.empty()) return "no problems found\n";
+  if (advices.empty()) return tr("no problems found") + "\n";
   std::string text;
   for (const Advice& advice : advices) {
     text += heading(advice.finding, paint);
     if (!advice.finding.remedy.empty())
-      text += fmt::format("          remedy: {}\n", advice.finding.remedy);
+      text += tr("          remedy: {}", tr(advice.finding.remedy)) + "\n";
   }
   return text;
 }
 
 std::string in_one_line(const Finding& finding) {
-  const std::string text = fmt::format("{}: {}", finding.cause, finding.evidence);
-  return finding.remedy.empty() ? text : fmt::format("{}; remedy: {}", text, finding.remedy);
+  const std::string text = fmt::format("{}: {}", finding.cause, tr(finding.evidence));
+  return finding.remedy.empty() ? text : text + tr("; remedy: {}", tr(finding.remedy));
 }
 
 std::string advices_json(const HostFacts& facts, std::span<const Advice> advices,

@@ -4,6 +4,7 @@
 
 #include "excerpts.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/report/report.h"
@@ -25,10 +26,13 @@ void write_findings(const RunRecord& run, HtmlWriter& to) {
     const Finding& finding = run.findings[i];
     finding.severity == Severity::blocks ? to.markup("<li><span class=\"tag bad\">")
                                          : to.markup("<li><span class=\"tag\">");
-    to.text(name(finding.severity)).markup("</span> <code>").text(finding.cause);
-    to.markup("</code> ").text(finding.evidence, kLongestText);
+    to.text(tr(name(finding.severity))).markup("</span> <code>").text(finding.cause);
+    to.markup("</code> ").text(tr(finding.evidence), kLongestText);
     if (!finding.remedy.empty())
-      to.markup("<br><span class=\"dim\">Remedy</span> ").text(finding.remedy, kLongestText);
+      to.markup("<br><span class=\"dim\">")
+          .text(tr("Remedy"))
+          .markup("</span> ")
+          .text(tr(finding.remedy), kLongestText);
     to.markup("</li>\n");
   }
   to.markup("</ul></section>\n");
@@ -108,7 +112,7 @@ enum class FactSize { small, large };
 void write_fact(const char* label, std::string_view value, FactSize size, HtmlWriter& to) {
   if (value.empty()) return;
   size == FactSize::large ? to.markup("<div class=\"long\">") : to.markup("<div>");
-  to.markup("<dt>").text(label).markup("</dt><dd>").text(value, kLongestText);
+  to.markup("<dt>").text(tr(label)).markup("</dt><dd>").text(value, kLongestText);
   to.markup("</dd></div>\n");
 }
 
@@ -230,17 +234,18 @@ const AttemptSummary* told_in_head(const RunRecord& run) {
 
 void write_cause(const Failure& failure, HtmlWriter& to) {
   if (!failure.explanation.empty())
-    to.markup("<p class=\"lead\">").text(failure.explanation, kLongestText).markup("</p>\n");
+    to.markup("<p class=\"lead\">").text(tr(failure.explanation), kLongestText).markup("</p>\n");
   if (failure.cause.empty()) return;
-  to.markup("<p><span class=\"dim\">Cause</span> ").text(failure.title, kLongestText);
+  to.markup("<p><span class=\"dim\">").text(tr("Cause")).markup("</span> ");
+  to.text(tr(failure.title), kLongestText);
   to.markup(" <code>").text(failure.cause).markup("</code> <span class=\"tag\">");
-  to.text(name(failure.certainty)).markup("</span></p>\n");
+  to.text(tr(name(failure.certainty))).markup("</span></p>\n");
 }
 
 void write_remedy(const Failure& failure, HtmlWriter& to) {
   if (failure.remedy.empty()) return;
-  to.markup("<p><span class=\"dim\">Remedy</span> ").text(failure.remedy, kLongestText);
-  to.markup("</p>\n");
+  to.markup("<p><span class=\"dim\">").text(tr("Remedy")).markup("</span> ");
+  to.text(tr(failure.remedy), kLongestText).markup("</p>\n");
 }
 
 std::string headline_text(const RunRecord& run) {

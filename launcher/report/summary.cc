@@ -2,6 +2,7 @@
 
 #include "json.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/redact/redactor.h"
 
 // Screen and outcome.json are made from the same values. The screen tells each attempt, then what
@@ -38,7 +39,7 @@ class Screen {
 
   void attempt(const AttemptSummary& attempt) {
     const bool is_told = fallbacks_ == Fallbacks::told && !attempt.next.empty() && attempt.failure;
-    line(fmt::format("  attempt {}  {:<14} {}{}{}", attempt.number, attempt.profile,
+    line(tr("  attempt {}  {:<14} {}{}{}", attempt.number, attempt.profile,
                      paint(attempt.failure ? "31" : "32", end_in_words(attempt)),
                      attempt.stages.empty() ? "" : "  (" + attempt.stages + ")",
                      is_told ? ": " + attempt.failure->cause : ""));
@@ -48,25 +49,26 @@ class Screen {
   }
 
   void verdict(const Failure& failure) {
-    if (!failure.explanation.empty()) line("      " + failure.explanation);
+    if (!failure.explanation.empty()) line("      " + tr(failure.explanation));
     if (!failure.cause.empty())
-      line(fmt::format("      cause: {} ({}, {})", failure.title, failure.cause,
-                       name(failure.certainty)));
+      line(tr("      cause: {} ({}, {})", tr(failure.title), failure.cause,
+              tr(name(failure.certainty))));
   }
 
   void advice(const Failure& failure) {
     for (const std::string& shown : failure.lines) line(paint("2", "      | " + shown));
-    if (!failure.remedy.empty()) line("      remedy: " + failure.remedy);
+    if (!failure.remedy.empty()) line(tr("      remedy: {}", tr(failure.remedy)));
   }
 
   void closing(const RunSummary& summary) {
     const bool healed = !summary.attempts.back().failure;
     if (healed)
-      line(paint("1;32", fmt::format("worked with {}", summary.attempts.back().profile)) +
-           (summary.cost.empty() ? "" : "; cost: " + cost_untold(summary)));
-    if (!summary.stopped_because.empty()) line("stopped: " + summary.stopped_because);
-    if (!healed) line(fmt::format("exit status {}", summary.exit_code));
-    if (!summary.directory.empty()) line("logs and evidence: " + summary.directory);
+      line(paint("1;32", tr("worked with {}", summary.attempts.back().profile)) +
+           (summary.cost.empty() ? "" : tr("; cost: {}", tr(cost_untold(summary)))));
+    if (!summary.stopped_because.empty())
+      line(tr("stopped: {}", tr(summary.stopped_because)));
+    if (!healed) line(tr("exit status {}", summary.exit_code));
+    if (!summary.directory.empty()) line(tr("logs and evidence: {}", summary.directory));
   }
 
   void line(const std::string& text) { text_.append(prefix_).append(text).append("\n"); }
@@ -186,7 +188,7 @@ std::string end_in_words(const AttemptSummary& attempt) {
   const auto& failure = attempt.failure;
   const bool stopped = failure && (is_hang(failure->kind) || failure->kind == FailureKind::stalled);
   const char* then = !failure ? " in " : stopped ? ", stopped after " : " after ";
-  return end_name(failure) + (then + describe_duration(attempt.took));
+  return tr(end_name(failure) + (then + describe_duration(attempt.took)));
 }
 
 bool worth_telling(const RunSummary& summary) {
@@ -200,7 +202,7 @@ std::string closing_screen(const RunSummary& summary, Colour colour, std::string
                            Fallbacks fallbacks) {
   if (summary.attempts.empty()) return {};
   Screen screen(colour, prefix, fallbacks);
-  screen.line("what happened");
+  screen.line(tr("what happened"));
   for (const AttemptSummary& attempt : summary.attempts) screen.attempt(attempt);
   screen.closing(summary);
   return screen.take();

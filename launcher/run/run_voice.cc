@@ -4,6 +4,7 @@
 
 #include "run_ledger.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/diagnose/catalogue.h"
 #include "safelaunch/diagnose/failure_words.h"
 #include "safelaunch/host/identity.h"
@@ -74,7 +75,7 @@ int status_with(int status, const output::LostOutput& lost) {
 }
 
 void RunVoice::say(std::string_view text) {
-  if (plan_.options.verbosity != Verbosity::quiet) tell_error(text);
+  if (plan_.options.verbosity != Verbosity::quiet) tell_error(tr(text));
 }
 
 void RunVoice::tell_error(std::string_view text) {
