@@ -13,8 +13,6 @@ namespace {
 
 Language spoken = Language::english;
 
-constexpr std::string_view kBetweenFacts = " · ";
-
 /// Takes the next text in double quotes off the file; nullopt at the end.
 std::optional<std::string> take_quoted(std::string_view& yaml) {
   while (!yaml.empty() && yaml.front() != '"')
@@ -77,13 +75,6 @@ std::string filled(std::string_view translation, std::span<const std::string> wi
   return text;
 }
 
-/// Where the next sentence begins ("train.py:48 f. It" has one, "train.py" none).
-std::size_t next_sentence(std::string_view text) {
-  for (std::size_t at = text.find(". "); at != std::string_view::npos; at = text.find(". ", at + 1))
-    if (at + 2 < text.size() && text[at + 2] >= 'A' && text[at + 2] <= 'Z') return at + 2;
-  return text.size();
-}
-
 /// The part of a text up to the next mark, with the mark's own bytes and what is written for it.
 struct Piece {
   std::size_t end;
@@ -91,15 +82,30 @@ struct Piece {
   std::string_view mark;
 };
 
+/// The mark at the beginning of a text; `end` is 0 where there is none. A full stop is one where a
+/// capital follows: "train.py:48 f. It" has one, "train.py" none.
+Piece mark_at(std::string_view text) {
+  constexpr std::string_view kBetweenFacts = " · ";
+  if (text.starts_with("; ")) return {2, 2, "；"};
+  if (text.starts_with(kBetweenFacts))
+    return {kBetweenFacts.size(), kBetweenFacts.size(), kBetweenFacts};
+  const bool ends = text == "." ||
+                    (text.starts_with(". ") && text.size() > 2 && text[2] >= 'A' && text[2] <= 'Z');
+  return ends ? Piece{std::min<std::size_t>(text.size(), 2), std::min<std::size_t>(text.size(), 2),
+                      "。"}
+              : Piece{0, 0, ""};
+}
+
+/// What stands in brackets is no piece of its own.
 Piece next_piece(std::string_view text) {
-  const std::size_t sentence = next_sentence(text);
-  const std::size_t semicolon = text.find("; ");
-  const std::size_t dot = text.find(kBetweenFacts);
-  if (semicolon < std::min(sentence, dot)) return {semicolon + 2, 2, "；"};
-  if (dot < sentence) return {dot + kBetweenFacts.size(), kBetweenFacts.size(), kBetweenFacts};
-  const std::string_view piece = text.substr(0, sentence);
-  const std::size_t words = piece.find_last_not_of(" .") + 1;
-  return {sentence, sentence - words, words < piece.size() ? "。" : ""};
+  int open = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '(') ++open;
+    if (text[at] == ')') --open;
+    const Piece mark = open > 0 ? Piece{0, 0, ""} : mark_at(text.substr(at));
+    if (mark.end > 0) return {at + mark.end, mark.behind, mark.mark};
+  }
+  return {text.size(), 0, ""};
 }
 
 bool names_chinese(std::string_view locale) {
@@ -156,21 +162,20 @@ const std::string* Phrases::find(std::string_view english) const {
   return found == phrases_.end() ? nullptr : &found->second;
 }
 
-std::string Phrases::clause(std::string_view english) const {
+std::optional<std::string> Phrases::clause(std::string_view english) const {
   if (const std::string* known = find(english)) return *known;
   for (const Pattern& pattern : patterns_) {
     const std::vector<std::string_view> found = in_places(pattern.between, english);
     if (found.empty()) continue;
     std::vector<std::string> told;
-    for (const std::string_view one : found) told.push_back(clause(one));
+    for (const std::string_view one : found) told.push_back(retold(one));
     return filled(*pattern.translation, told);
   }
   // The first word of a sentence may be written small in the table.
-  if (english.empty() || english.front() < 'A' || english.front() > 'Z') return std::string(english);
+  if (english.empty() || english.front() < 'A' || english.front() > 'Z') return std::nullopt;
   std::string small(english);
   small.front() = static_cast<char>(small.front() - 'A' + 'a');
-  const std::string told = clause(small);
-  return told == small ? std::string(english) : told;
+  return clause(small);
 }
 
 std::string Phrases::retold(std::string_view english) const {
@@ -179,12 +184,12 @@ std::string Phrases::retold(std::string_view english) const {
     if (const std::string* known = find(english)) return text + *known;
     const auto [end, behind, mark] = next_piece(english);
     const std::string_view piece = english.substr(0, end);
-    const std::string* whole = find(trimmed(piece));
-    const std::string told = whole != nullptr ? *whole : clause(piece.substr(0, end - behind));
-    if (told == piece.substr(0, end - behind))
-      text += piece;
+    const std::string* whole = find(trimmed(piece));  // with its full stop
+    const auto told = whole != nullptr ? *whole : clause(piece.substr(0, end - behind));
+    if (told)
+      text.append(*told).append(told->ends_with("。") ? "" : mark);
     else
-      text.append(told).append(told.ends_with("。") ? "" : mark);
+      text += piece;
     english.remove_prefix(end);
   }
   return text;

@@ -116,16 +116,16 @@ std::string_view base_name(std::string_view path) {
 
 bool is_wide(char32_t character) {
   constexpr std::array<std::pair<char32_t, char32_t>, 11> kWide{{{0x1100, 0x115f},
-                                                                  {0x2e80, 0x303e},
-                                                                  {0x3041, 0xa4cf},
-                                                                  {0xac00, 0xd7a3},
-                                                                  {0xf900, 0xfaff},
-                                                                  {0xfe30, 0xfe6f},
-                                                                  {0xff00, 0xff60},
-                                                                  {0xffe0, 0xffe6},
-                                                                  {0x1f300, 0x1f64f},
-                                                                  {0x1f680, 0x1faff},
-                                                                  {0x20000, 0x3fffd}}};
+                                                                 {0x2e80, 0x303e},
+                                                                 {0x3041, 0xa4cf},
+                                                                 {0xac00, 0xd7a3},
+                                                                 {0xf900, 0xfaff},
+                                                                 {0xfe30, 0xfe6f},
+                                                                 {0xff00, 0xff60},
+                                                                 {0xffe0, 0xffe6},
+                                                                 {0x1f300, 0x1f64f},
+                                                                 {0x1f680, 0x1faff},
+                                                                 {0x20000, 0x3fffd}}};
   return std::ranges::any_of(kWide, [=](const auto& range) {
     return character >= range.first && character <= range.second;
   });

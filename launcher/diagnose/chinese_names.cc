@@ -20,34 +20,20 @@ using Word = std::string;
 
 /// What people say, in small letters and without blanks, and what they mean: first matches first.
 constexpr std::array<std::pair<std::string_view, const char*>, 28> kChineseNames{{
-    {"共享内存", cause::kShmSmall},
-    {"爆显存", cause::kGpuOom},
-    {"显存爆", cause::kGpuOom},
-    {"显存不", cause::kGpuOom},
-    {"显存溢出", cause::kGpuOom},
-    {"爆内存", cause::kHostOom},
-    {"内存爆", cause::kHostOom},
-    {"内存不", cause::kHostOom},
-    {"内存溢出", cause::kHostOom},
-    {"端口被占", cause::kPortTaken},
-    {"端口占用", cause::kPortTaken},
-    {"端口冲突", cause::kPortTaken},
-    {"少一个节点", cause::kNodesMissing},
-    {"少了一个节点", cause::kNodesMissing},
-    {"节点没", cause::kNodesMissing},
-    {"少一个", cause::kRankMissing},
-    {"少了一个", cause::kRankMissing},
-    {"缺一个", cause::kRankMissing},
-    {"缺了一个", cause::kRankMissing},
-    {"少1个", cause::kRankMissing},
-    {"少了1个", cause::kRankMissing},
-    {"进程没", cause::kRankMissing},
-    {"rank没", cause::kRankMissing},
-    {"训练卡住", cause::kTrainingStalled},
-    {"初始化卡住", cause::kInitStuck},
-    {"启动卡住", cause::kStartStuck},
-    {"卡住", cause::kCollectiveStuck},
-    {"连不上", cause::kConnectFailed},
+    {"共享内存", cause::kShmSmall},       {"爆显存", cause::kGpuOom},
+    {"显存爆", cause::kGpuOom},           {"显存不", cause::kGpuOom},
+    {"显存溢出", cause::kGpuOom},         {"爆内存", cause::kHostOom},
+    {"内存爆", cause::kHostOom},          {"内存不", cause::kHostOom},
+    {"内存溢出", cause::kHostOom},        {"端口被占", cause::kPortTaken},
+    {"端口占用", cause::kPortTaken},      {"端口冲突", cause::kPortTaken},
+    {"少一个节点", cause::kNodesMissing}, {"少了一个节点", cause::kNodesMissing},
+    {"节点没", cause::kNodesMissing},     {"少一个", cause::kRankMissing},
+    {"少了一个", cause::kRankMissing},    {"缺一个", cause::kRankMissing},
+    {"缺了一个", cause::kRankMissing},    {"少1个", cause::kRankMissing},
+    {"少了1个", cause::kRankMissing},     {"进程没", cause::kRankMissing},
+    {"rank没", cause::kRankMissing},      {"训练卡住", cause::kTrainingStalled},
+    {"初始化卡住", cause::kInitStuck},    {"启动卡住", cause::kStartStuck},
+    {"卡住", cause::kCollectiveStuck},    {"连不上", cause::kConnectFailed},
 }};
 
 /// The text in small letters, without blanks, and with one word for each thing that has several.
@@ -132,9 +118,8 @@ std::vector<const Cause*> causes_in_chinese(std::string_view words, const Catalo
   std::vector<const Cause*> causes;
   if (!has_chinese(words)) return causes;
   const std::string plain = plainly(words);
-  const auto named = std::ranges::find_if(kChineseNames, [&](const auto& name) {
-    return plain.find(name.first) != std::string::npos;
-  });
+  const auto named = std::ranges::find_if(
+      kChineseNames, [&](const auto& name) { return plain.find(name.first) != std::string::npos; });
   if (named != kChineseNames.end()) causes.push_back(&catalogue.at(named->second));
   std::vector<Titled> titles = titles_of(catalogue);
   weigh(words_of(words), titles);

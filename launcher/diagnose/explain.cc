@@ -208,7 +208,8 @@ std::string explain_log(std::string_view log, const Catalogue& catalogue) {
     if (&one == &all.front()) text += fmt::format("  {}\n", tr(one.cause->remedy));
   }
   const std::string words = tracebacks(log).empty() ? "" : failure_words(log, catalogue);
-  if (!words.empty()) text += fmt::format("\n{}\n{}", tr("The first rank that failed said:"), words);
+  if (!words.empty())
+    text += fmt::format("\n{}\n{}", tr("The first rank that failed said:"), words);
   return text;
 }
 

@@ -193,9 +193,8 @@ std::string render(std::span<const RunLine> lines) {
     id_width = std::max(id_width, line.run.id.size());
     end_width = std::max(end_width, columns(tr(end_in_words(line))));
   }
-  std::string text =
-      fmt::format("{:<{}}  {:<16}  {:<9}  {:<{}}  {}\n", "ID", id_width, tr("STARTED"), tr("TOOK"),
-                  tr("END"), end_width, tr("COMMAND"));
+  std::string text = fmt::format("{:<{}}  {:<16}  {:<9}  {:<{}}  {}\n", "ID", id_width,
+                                 tr("STARTED"), tr("TOOK"), tr("END"), end_width, tr("COMMAND"));
   for (const RunLine& line : lines) {
     text += fmt::format("{:<{}}  {:<16}  {:<9}  {:<{}}  {}\n", plain_text(line.run.id), id_width,
                         local_time(line.run.began), describe_duration(line.took),

@@ -166,9 +166,8 @@ std::string stages_in_words(const RunStatus& status) {
 // The ranks with their stage and the figures of this moment, a row a rank; above sixteen, those
 // that do the same share a row. Below it the GPUs, a row each.
 std::string table_of_ranks(const RunStatus& status) {
-  std::vector<Cells> table{
-      {"", tr("reached"), tr("since"), "CPU", tr("memory"), tr("its children"), tr("GPU memory"),
-       tr("does")}};
+  std::vector<Cells> table{{"", tr("reached"), tr("since"), "CPU", tr("memory"), tr("its children"),
+                            tr("GPU memory"), tr("does")}};
   for (const Row& row : rows_of(status)) table.push_back(cells_of(row));
   std::string text = aligned(table);
   for (const GpuFigures& gpu : status.gpus) text += in_words(gpu);
@@ -271,10 +270,9 @@ std::optional<RunStatus> read_status(const fs::path& directory) {
 std::string render(const RunStatus& status) {
   std::string command;
   for (const std::string& word : status.command) command += " " + word;
-  std::string text =
-      tr("{}  pid {}  attempt {} {}{}", status.run, status.process.pid, status.attempt,
-         status.profile, status.training ? tr(", training") : "") +
-      fmt::format("\n   {}\n", command);
+  std::string text = tr("{}  pid {}  attempt {} {}{}", status.run, status.process.pid,
+                        status.attempt, status.profile, status.training ? tr(", training") : "") +
+                     fmt::format("\n   {}\n", command);
   if (!status.figures.empty())
     text += table_of_ranks(status);
   else if (!status.training)  // else all ranks are through

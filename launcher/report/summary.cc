@@ -40,9 +40,9 @@ class Screen {
   void attempt(const AttemptSummary& attempt) {
     const bool is_told = fallbacks_ == Fallbacks::told && !attempt.next.empty() && attempt.failure;
     line(tr("  attempt {}  {:<14} {}{}{}", attempt.number, attempt.profile,
-                     paint(attempt.failure ? "31" : "32", end_in_words(attempt)),
-                     attempt.stages.empty() ? "" : "  (" + attempt.stages + ")",
-                     is_told ? ": " + attempt.failure->cause : ""));
+            paint(attempt.failure ? "31" : "32", end_in_words(attempt)),
+            attempt.stages.empty() ? "" : "  (" + attempt.stages + ")",
+            is_told ? ": " + attempt.failure->cause : ""));
     if (!attempt.failure) return;
     if (!is_told) verdict(*attempt.failure);
     advice(*attempt.failure);
@@ -65,8 +65,7 @@ class Screen {
     if (healed)
       line(paint("1;32", tr("worked with {}", summary.attempts.back().profile)) +
            (summary.cost.empty() ? "" : tr("; cost: {}", tr(cost_untold(summary)))));
-    if (!summary.stopped_because.empty())
-      line(tr("stopped: {}", tr(summary.stopped_because)));
+    if (!summary.stopped_because.empty()) line(tr("stopped: {}", tr(summary.stopped_because)));
     if (!healed) line(tr("exit status {}", summary.exit_code));
     if (!summary.directory.empty()) line(tr("logs and evidence: {}", summary.directory));
   }

@@ -149,8 +149,7 @@ void write_stages(const AttemptHistory& attempt, TextWriter& to) {
     const std::string note = row.note.empty() ? "" : "  " + tr(row.note);
     to.line(table.row(i) + (row.suspect ? to.paint("1;31", note) : note));
   }
-  if (timeline.ranks_left_out != 0)
-    to.line(tr("  and {} ranks more", timeline.ranks_left_out));
+  if (timeline.ranks_left_out != 0) to.line(tr("  and {} ranks more", timeline.ranks_left_out));
 }
 
 void write_environment(const AttemptHistory& attempt, TextWriter& to) {
@@ -167,8 +166,7 @@ void write_stacks(const AttemptHistory& attempt, TextWriter& to) {
     to.line(stacks[i].suspect ? to.paint("1;31", title) : title);
     to.indented(stacks[i].text, "    ");
   }
-  if (stacks.size() > kMostStacks)
-    to.line(tr("  and {} stacks more", stacks.size() - kMostStacks));
+  if (stacks.size() > kMostStacks) to.line(tr("  and {} stacks more", stacks.size() - kMostStacks));
 }
 
 void write_evidence(const AttemptHistory& attempt, TextWriter& to) {
@@ -192,7 +190,8 @@ void write_attempt(const AttemptHistory& attempt, TextWriter& to) {
   to.line();
   to.heading(tr("attempt {}  {}", attempt.told.number, attempt.told.profile));
   if (attempt.verdict) to.line(tr("  verdict: {}", tr(attempt.verdict->text)));
-  if (const std::string text = standstill_in_words(attempt); !text.empty()) to.line("  " + tr(text));
+  if (const std::string text = standstill_in_words(attempt); !text.empty())
+    to.line("  " + tr(text));
   if (!attempt.nccl.empty()) to.line("  NCCL " + attempt.nccl);
   write_stages(attempt, to);
   write_environment(attempt, to);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,7 +19,8 @@ namespace safelaunch {
 enum class Language { english, chinese };
 
 /// SAFELAUNCH_LANG (en, zh) decides, else the locale of messages: LC_ALL, LC_MESSAGES or LANG. A
-/// locale whose bytes are not UTF-8 (zh_CN.GBK) stays English, since ours would be unreadable there.
+/// locale whose bytes are not UTF-8 (zh_CN.GBK) stays English, since ours would be unreadable
+/// there.
 [[nodiscard]] Language language_of(const Environment& environment);
 
 /// Sets the language of this process, once, in main(). Before that it is English.
@@ -46,7 +48,7 @@ class Phrases {
     std::size_t letters;
   };
 
-  [[nodiscard]] std::string clause(std::string_view english) const;
+  [[nodiscard]] std::optional<std::string> clause(std::string_view english) const;
   void add_pattern(std::string_view english, const std::string& translation);
 
   std::map<std::string, std::string, std::less<>> phrases_;
@@ -58,7 +60,8 @@ class Phrases {
 /// Its table, read at the first call.
 [[nodiscard]] const Phrases& chinese_phrases();
 
-/// A text in the language of this process: a fixed one, or one with facts in it that the record has.
+/// A text in the language of this process: a fixed one, or one with facts in it that the record
+/// has.
 [[nodiscard]] std::string tr(std::string_view english);
 
 /// A format in the language of this process, filled in. A translation may say its arguments in
@@ -67,9 +70,9 @@ template <class First, class... Rest>
 [[nodiscard]] std::string tr(fmt::format_string<const First&, const Rest&...> english,
                              const First& first, const Rest&... rest) {
   const fmt::string_view text(english);
-  const std::string* translation =
-      language() == Language::english ? nullptr
-                                      : chinese_phrases().find({text.data(), text.size()});
+  const std::string* translation = language() == Language::english
+                                       ? nullptr
+                                       : chinese_phrases().find({text.data(), text.size()});
   return fmt::vformat(translation == nullptr ? text : fmt::string_view(*translation),
                       fmt::make_format_args(first, rest...));
 }

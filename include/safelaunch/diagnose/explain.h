@@ -23,8 +23,9 @@ namespace safelaunch::diagnose {
 /// Whether a text has a Chinese character.
 [[nodiscard]] bool has_chinese(std::string_view text);
 
-/// The causes that Chinese words name ("端口被占用", "卡住"), whatever the language of this process:
-/// those whose Chinese titles say most of it, the best first. Few, and empty for other words.
+/// The causes that Chinese words name ("端口被占用", "卡住"), whatever the language of this
+/// process: those whose Chinese titles say most of it, the best first. Few, and empty for other
+/// words.
 [[nodiscard]] std::vector<const Cause*> causes_in_chinese(std::string_view words,
                                                           const Catalogue& catalogue);
 

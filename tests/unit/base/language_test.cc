@@ -10,8 +10,7 @@ TEST_CASE("the first locale variable that is set decides the language", "[langua
   CHECK(language_of({{"LANG", "zh_CN.UTF-8"}, {"LC_ALL", "C"}}) == Language::english);
   CHECK(language_of({{"LANG", "zh_CN.UTF-8"}, {"LC_MESSAGES", "en_US.UTF-8"}}) ==
         Language::english);
-  CHECK(language_of({{"LANG", "en_US.UTF-8"}, {"LC_MESSAGES", "zh_CN.utf8"}}) ==
-        Language::chinese);
+  CHECK(language_of({{"LANG", "en_US.UTF-8"}, {"LC_MESSAGES", "zh_CN.utf8"}}) == Language::chinese);
   CHECK(language_of({{"LANG", "zh_CN.UTF-8"}, {"LC_ALL", ""}}) == Language::chinese);
 }
 
@@ -51,7 +50,8 @@ TEST_CASE("a finished text is told again by the phrase whose words it has", "[la
 "nobody was missing": "没有 rank 缺席"
 )");
   CHECK(phrases.retold("rank 3 waited 5s for it to join") == "rank 3 等它加入，已等 5s");
-  CHECK(phrases.retold("Rank 3 waited 5s for it to join; nobody was missing. It was idling in a.py:1 f.") ==
+  CHECK(phrases.retold(
+            "Rank 3 waited 5s for it to join; nobody was missing. It was idling in a.py:1 f.") ==
         "rank 3 等它加入，已等 5s；没有 rank 缺席。它当时空等，位于 a.py:1 f。");
 }
 
@@ -61,6 +61,19 @@ TEST_CASE("what no phrase has stays English, mark and all", "[language]") {
   CHECK(phrases.retold("unknown (here)") == "unknown (here)");
   CHECK(phrases.retold("").empty());
   CHECK(phrases.retold("idling · x 1/2 · idling") == "空等 · x 1/2 · 空等");
+}
+
+TEST_CASE("what stands in brackets is told as a part of its sentence", "[language]") {
+  const Phrases phrases(R"_(
+"{} failed first ({}); cost: {}": "no clause has a semicolon"
+"cost: {}": "代价：{}"
+"large ({})": "大（{}）"
+"gloo; no GPU": "用 gloo；没有 GPU"
+"rank {}": "rank {}"
+"{} failed first": "{} 最先失败"
+)_");
+  CHECK(phrases.retold("cost: large (gloo; no GPU)") == "代价：大（用 gloo；没有 GPU）");
+  CHECK(phrases.retold("Rank 0 failed first; cost: none") == "rank 0 最先失败；代价：none");
 }
 
 TEST_CASE("a format is filled in in the language that is spoken", "[language]") {
