@@ -21,7 +21,9 @@ constexpr std::size_t kMostFindings = 200;
 
 void write_findings(const RunRecord& run, HtmlWriter& to) {
   if (run.findings.empty()) return;
-  to.markup("<section><h2>Found before the run</h2>\n<ul class=\"findings\">");
+  to.markup("<section><h2>")
+      .text(tr("Found before the run"))
+      .markup("</h2>\n<ul class=\"findings\">");
   for (std::size_t i = 0; i < std::min(kMostFindings, run.findings.size()); ++i) {
     const Finding& finding = run.findings[i];
     finding.severity == Severity::blocks ? to.markup("<li><span class=\"tag bad\">")
@@ -76,6 +78,10 @@ std::string filled(std::string_view page, std::string_view title, std::string_vi
   std::string result;
   constexpr std::string_view kTitle = "{{title}}";
   constexpr std::string_view kBody = "{{body}}";
+  constexpr std::string_view kLanguage = "lang=\"en\"";
+  const std::size_t language_at = page.find(kLanguage);
+  result.append(page.substr(0, language_at)).append(tr("lang=\"en\""));
+  page.remove_prefix(language_at + kLanguage.size());
   const std::size_t title_at = page.find(kTitle);
   const std::size_t body_at = page.find(kBody);
   result.append(page.substr(0, title_at)).append(title);
@@ -153,7 +159,7 @@ std::string words_again(const RunRecord& run) {
 
 void write_command(const RunRecord& run, HtmlWriter& to) {
   if (run.summary.command.empty()) return;
-  to.markup("<h3>To run it again</h3>\n<pre class=\"command\">");
+  to.markup("<h3>").text(tr("To run it again")).markup("</h3>\n<pre class=\"command\">");
   if (!run.working_directory.empty())
     to.text("cd " + shell_word(run.working_directory) + "\n", kLongestText);
   to.text(words_again(run), kLongestText).markup("</pre>\n");
@@ -203,7 +209,7 @@ std::string html_report(const RunRecord& run) {
   write_lines(run, body);
   write_foot(run, body);
   HtmlWriter title;
-  title.text(headline_text(run) + " · " + run.id, kLongestLine);
+  title.text(tr(headline_text(run)) + " · " + run.id, kLongestLine);
   return filled(report_template().front().text, title.take(), body.take());
 }
 
@@ -261,7 +267,7 @@ void write_head(const RunRecord& run, HtmlWriter& to) {
     case Headline::Mood::bad: to.markup("<header class=\"bad\">"); break;
     case Headline::Mood::open: to.markup("<header>"); break;
   }
-  to.markup("<h1>").text(headline.text, kLongestHeadline).markup("</h1>\n");
+  to.markup("<h1>").text(tr(headline.text), kLongestHeadline).markup("</h1>\n");
   if (run.state == RunRecord::State::running)
     to.markup("<p>This is how far it had come when the page was written.</p>\n");
   if (run.state == RunRecord::State::cut_off)
@@ -277,8 +283,8 @@ void write_head(const RunRecord& run, HtmlWriter& to) {
   write_fact("Started", clock_time(run.started), FactSize::small, to);
   write_fact("Took", describe_duration(run.took), FactSize::small, to);
   write_fact("Exit status", exit_status, FactSize::small, to);
-  write_fact("Cost", run.summary.cost, FactSize::large, to);
-  write_fact("Stopped because", run.summary.stopped_because, FactSize::large, to);
+  write_fact("Cost", tr(run.summary.cost), FactSize::large, to);
+  write_fact("Stopped because", tr(run.summary.stopped_because), FactSize::large, to);
   write_fact("Logs and evidence", run.directory, FactSize::large, to);
   to.markup("</dl></header>\n");
 }
