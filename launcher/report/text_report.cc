@@ -6,6 +6,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/language.h"
 #include "safelaunch/base/rank_list.h"
+#include "safelaunch/base/strings.h"
 #include "timeline.h"
 
 // The text shows the first of each kind, suspects before others, and counts the rest, so that it
