@@ -243,8 +243,8 @@ std::string render_advices(std::span<const Advice> advices, Paint paint) {
 }
 
 std::string in_one_line(const Finding& finding) {
-  const std::string text = fmt::format("{}: {}", finding.cause, tr(finding.evidence));
-  return finding.remedy.empty() ? text : text + tr("; remedy: {}", tr(finding.remedy));
+  const std::string text = fmt::format("{}: {}", finding.cause, finding.evidence);
+  return finding.remedy.empty() ? text : fmt::format("{}; remedy: {}", text, finding.remedy);
 }
 
 std::string advices_json(const HostFacts& facts, std::span<const Advice> advices,

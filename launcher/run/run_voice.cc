@@ -75,11 +75,11 @@ int status_with(int status, const output::LostOutput& lost) {
 }
 
 void RunVoice::say(std::string_view text) {
-  if (plan_.options.verbosity != Verbosity::quiet) tell_error(tr(text));
+  if (plan_.options.verbosity != Verbosity::quiet) tell_error(text);
 }
 
 void RunVoice::tell_error(std::string_view text) {
-  terminal_.write_message(fmt::format("safelaunch: {}", text));
+  terminal_.write_message(fmt::format("safelaunch: {}", tr(text)));
 }
 
 void RunVoice::tell_of_start(int attempt, const std::string& profile, std::optional<int> port,

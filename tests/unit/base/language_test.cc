@@ -73,6 +73,7 @@ TEST_CASE("what stands in brackets is told as a part of its sentence", "[languag
 "{} failed first": "{} 最先失败"
 )_");
   CHECK(phrases.retold("cost: large (gloo; no GPU)") == "代价：大（用 gloo；没有 GPU）");
+  CHECK(phrases.retold("nccl-x: rank 2 failed first") == "nccl-x：rank 2 最先失败");
   CHECK(phrases.retold("Rank 0 failed first; cost: none") == "rank 0 最先失败；代价：none");
 }
 
