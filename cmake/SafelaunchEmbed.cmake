@@ -8,6 +8,7 @@ set(SAFELAUNCH_EMBED_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/embed.cmake)
 function(safelaunch_embed target function header)
   set(output ${CMAKE_CURRENT_BINARY_DIR}/${function}.embedded.cc)
   string(REPLACE "_" "::" namespace ${target})
+  string(REGEX REPLACE "::base$" "" namespace ${namespace})  # `base` is the project's namespace itself
   set(paths)
   foreach(file IN LISTS ARGN)
     get_filename_component(path ${file} ABSOLUTE)

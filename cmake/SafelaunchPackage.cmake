@@ -1,6 +1,6 @@
 # What `cmake --install` copies beside the executables, and the packages that `cpack` makes of all of it: a .deb and a
 # tarball (docs/packaging.md).
-install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES README.md README.zh-CN.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs examples profiles DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(CPACK_GENERATOR DEB TGZ)

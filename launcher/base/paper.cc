@@ -41,19 +41,6 @@ std::string without_ink(std::string_view text) {
   return plain;
 }
 
-struct Range {
-  char32_t first, last;
-};
-
-// The characters that terminals draw over two columns: East Asian wide and full-width ones, and
-// emoji.
-constexpr std::array kWide{
-    Range{0x1100, 0x115f},   Range{0x2e80, 0x303e},   Range{0x3041, 0xa4cf},
-    Range{0xac00, 0xd7a3},   Range{0xf900, 0xfaff},   Range{0xfe30, 0xfe6f},
-    Range{0xff00, 0xff60},   Range{0xffe0, 0xffe6},   Range{0x1f300, 0x1f64f},
-    Range{0x1f680, 0x1faff}, Range{0x20000, 0x3fffd},
-};
-
 // No line begins with these: they belong to what is before them.
 constexpr std::u32string_view kClosing = U"、。，．：；？！）」』】〉》…％";
 
@@ -76,10 +63,10 @@ Piece take_piece(std::string_view& line) {
       continue;
     }
     const CodePoint point = first_code_point(line.substr(at));
-    const bool wide = columns_of(point.value) == 2;
+    const bool wide = is_wide(point.value);
     const bool closes = kClosing.find(point.value) != std::u32string_view::npos;
     if ((closed || (wide && piece.columns > 0)) && !closes) break;
-    piece.columns += columns_of(point.value);
+    piece.columns += is_wide(point.value) ? 2 : 1;
     closed = wide;
     at += point.length;
   }
@@ -161,20 +148,12 @@ std::string from_us(std::string_view text) {
   return prefix + std::string(text);
 }
 
-int columns_of(char32_t character) {
-  return std::ranges::any_of(
-             kWide,
-             [=](Range range) { return character >= range.first && character <= range.last; })
-             ? 2
-             : 1;
-}
-
 int columns_of(std::string_view line) {
   int columns = 0;
   while (!line.empty()) {
     const std::size_t ink = ink_at(line);
     const CodePoint point = first_code_point(line);
-    if (ink == 0) columns += columns_of(point.value);
+    if (ink == 0) columns += is_wide(point.value) ? 2 : 1;
     line.remove_prefix(ink != 0 ? ink : point.length);
   }
   return columns;

@@ -1,5 +1,6 @@
 #include <exception>
 
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/result.h"
 #include "safelaunch/launch/guardian.h"
@@ -12,6 +13,7 @@ int main(int argc, char** argv) {
   // Before anything is allocated or opened: the other half of the program is to stay small.
   if (verb.starts_job == cli::StartsJob::yes) launch::split_guardian();
   try {
+    speak(language_of(current_environment()));
     const std::vector<std::string> words(argv + (cli::is_verb(first) && argc > 1 ? 2 : 1),
                                          argv + argc);
     return cli::with_answers(verb.function(words));

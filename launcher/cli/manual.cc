@@ -37,6 +37,9 @@ constexpr std::array kVariables{
     StatusRow{"SAFELAUNCH_KEEP=1",
               "in the environment of a process that a job starts: the process goes on when the job "
               "ends"},
+    StatusRow{
+        "SAFELAUNCH_LANG=en|zh",
+        "the language of what safelaunch says; without it that of LC_ALL, LC_MESSAGES or LANG"},
     StatusRow{"SAFELAUNCH_PROFILE_PATH", "folders with profiles, with colons between them"},
 };
 

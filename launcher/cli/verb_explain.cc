@@ -9,6 +9,7 @@
 #include "safelaunch/base/both_ends.h"
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/diagnose/catalogue.h"
@@ -33,7 +34,7 @@ int explain_log(const std::string& log, std::uint64_t left_out) {
   redactor.learn(log);
   std::string text = redactor.redact(diagnose::explain_log(log, diagnose::catalogue()));
   if (left_out > 0)
-    text += fmt::format("\nThe middle of the log, {}, was left out.\n", rough_size(left_out));
+    text += "\n" + tr("The middle of the log, {}, was left out.", rough_size(left_out)) + "\n";
   return answer_in_prose(text);
 }
 
@@ -151,7 +152,7 @@ Result<Question> question_in(std::span<const std::string> words,
   if (looks_like_variable(word)) return Question{About::variable, word};
   if (std::string name = upper(word); profile::truth_about(name))
     return Question{About::variable, std::move(name)};
-  if (word.find(' ') != std::string::npos ||
+  if (word.find(' ') != std::string::npos || diagnose::has_chinese(word) ||
       diagnose::cause_named_by(word, diagnose::catalogue()) != nullptr)  // EADDRINUSE
     return Question{About::sentence, word};
   return unknown(word);
@@ -159,7 +160,12 @@ Result<Question> question_in(std::span<const std::string> words,
 
 std::string explain_sentence(std::string_view words) {
   const diagnose::Cause* cause = diagnose::cause_named_by(words, diagnose::catalogue());
-  return cause != nullptr ? diagnose::explain(*cause) : "No known cause shows in these words.\n";
+  if (cause == nullptr) return tr("No known cause shows in these words.") + "\n";
+  std::string text = diagnose::explain(*cause);
+  std::string others;
+  for (const diagnose::Cause* one : diagnose::causes_in_chinese(words, diagnose::catalogue()))
+    if (one != cause) others += fmt::format("  {}  {}\n", one->id, tr(one->title));
+  return others.empty() ? text : text + fmt::format("\n{}\n{}", tr("These fit as well:"), others);
 }
 
 bool is_sentence(std::string_view text) {

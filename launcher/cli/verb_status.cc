@@ -9,6 +9,7 @@
 #include "recorded_runs.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/harmless.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/gpu/reader.h"
 #include "safelaunch/host/proc.h"
 #include "safelaunch/host/process_facts.h"
@@ -208,7 +209,7 @@ int show_one(const std::string& named, bool json) {
   LiveRanks ranks;
   look_at(line, ranks, *status);
   if (json) return answer(report::status_json({*status}));
-  return answer_in_prose(report::render(*status) + "    " + report::end_in_words(line) + "\n");
+  return answer_in_prose(report::render(*status) + "    " + tr(report::end_in_words(line)) + "\n");
 }
 
 // Until somebody ends it, or nobody sees it any more.
@@ -254,13 +255,15 @@ std::string render_running(std::span<const RunningRun> runs,
                            const std::optional<report::RunLine>& last) {
   std::string text;
   for (const auto& [line, status] : runs)
-    text += report::render(status) + fmt::format("    since {}; logs in {}\n", rough_age(line.took),
-                                                 line.run.directory.native());
+    text += report::render(status) +
+            tr("    since {}; logs in {}", rough_age(line.took), line.run.directory.native()) +
+            "\n";
   if (!runs.empty()) return text;
-  text = "no job of yours runs under safelaunch\n";
+  text = tr("no job of yours runs under safelaunch") + "\n";
   if (last)
-    text += fmt::format("the last one, {} ({}): {}; safelaunch report tells more\n", last->run.id,
-                        report::command_in_words(*last), report::end_in_words(*last));
+    text += tr("the last one, {} ({}): {}; safelaunch report tells more", last->run.id,
+               report::command_in_words(*last), tr(report::end_in_words(*last))) +
+            "\n";
   return text;
 }
 

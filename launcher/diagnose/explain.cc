@@ -10,6 +10,7 @@
 #include "log_line.h"
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/rank_list.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/diagnose/failure_words.h"
@@ -44,7 +45,7 @@ std::string_view meaning(const Cause& cause) {
 
 void add_list(std::string& text, std::string_view title, const std::vector<std::string>& items) {
   if (items.empty()) return;
-  text += fmt::format("\n{}\n", title);
+  text += fmt::format("\n{}\n", tr(title));
   for (const std::string& item : items) text += fmt::format("  {}\n", item);
 }
 
@@ -65,9 +66,10 @@ std::vector<std::string> pages(const std::vector<std::string>& links) {
 
 std::string headline(const Sighting& one) {
   const bool victim = one.cause->kind == Kind::victim;
-  const std::string_view doubt = victim ? "victim: " : only_fits(one) ? "perhaps: " : "";
+  const std::string doubt = tr(victim ? "victim: " : only_fits(one) ? "perhaps: " : "");
   const std::string rank = one.rank ? fmt::format(", rank {}", one.rank->value) : "";
-  return fmt::format("{}{} ({}{})\n  {}\n", doubt, one.cause->title, one.cause->id, rank, one.line);
+  return fmt::format("{}{} ({}{})\n  {}\n", doubt, tr(one.cause->title), one.cause->id, rank,
+                     one.line);
 }
 
 std::optional<std::string> nccl_silence(std::string_view log) {
@@ -152,15 +154,17 @@ const Cause* cause_named_by(std::string_view words, const Catalogue& catalogue) 
   const auto known = std::ranges::find_if(kCommonNames, [&](const CommonName& name) {
     return lower.find(name.words) != std::string::npos;
   });
-  return known == kCommonNames.end() ? nullptr : &catalogue.at(known->cause);
+  if (known != kCommonNames.end()) return &catalogue.at(known->cause);
+  const std::vector<const Cause*> chinese = causes_in_chinese(words, catalogue);
+  return chinese.empty() ? nullptr : chinese.front();
 }
 
 std::string explain(const Cause& cause) {
   std::string text = fmt::format("{}{}{}\n{}\n\n", cause.id, cause.ref.empty() ? "" : "  ",
-                                 cause.ref, cause.title);
-  if (!meaning(cause).empty()) text += fmt::format("{}\n", meaning(cause));
-  text += fmt::format("{}\n", cause.remedy);
-  if (cause.kind != Kind::harmless) text += fmt::format("{}\n", policy(cause));
+                                 cause.ref, tr(cause.title));
+  if (!meaning(cause).empty()) text += tr(meaning(cause)) + "\n";
+  text += tr(cause.remedy) + "\n";
+  if (cause.kind != Kind::harmless) text += tr(policy(cause)) + "\n";
   add_list(text, "To look closer or to fix it:", cause.commands);
   add_list(text, "A line with one of these shows it:", cause.patterns);
   add_list(text, "A hang after a line with one of these is likely due to it:", cause.hints);
@@ -193,18 +197,19 @@ std::vector<Sighting> read_log(std::string_view log, const Catalogue& catalogue)
 std::string explain_log(std::string_view log, const Catalogue& catalogue) {
   const std::vector<Sighting> all = read_log(log, catalogue);
   if (all.empty()) {
-    std::string text = "No known cause shows in this log.\n";
+    std::string text = tr("No known cause shows in this log.") + "\n";
     for (const Cause* harmless : harmless_in(log, catalogue))
-      text += fmt::format("harmless: {} ({})\n", harmless->title, harmless->id);
+      text += tr("harmless: {} ({})", tr(harmless->title), harmless->id) + "\n";
     return text;
   }
   std::string text;
   for (const Sighting& one : all) {
     text += headline(one);
-    if (&one == &all.front()) text += fmt::format("  {}\n", one.cause->remedy);
+    if (&one == &all.front()) text += fmt::format("  {}\n", tr(one.cause->remedy));
   }
   const std::string words = tracebacks(log).empty() ? "" : failure_words(log, catalogue);
-  if (!words.empty()) text += fmt::format("\nThe first rank that failed said:\n{}", words);
+  if (!words.empty())
+    text += fmt::format("\n{}\n{}", tr("The first rank that failed said:"), words);
   return text;
 }
 

@@ -6,6 +6,7 @@
 
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/paper.h"
 #include "safelaunch/base/strings.h"
 
@@ -190,8 +191,8 @@ Ink ink_of(Severity severity) {
 
 std::string heading(const Finding& finding) {
   return fmt::format("{}  {}: {}\n",
-                     inked(ink_of(finding.severity), fmt::format("{:<8}", name(finding.severity))),
-                     finding.cause, finding.evidence);
+                     inked(ink_of(finding.severity), fmt::format("{:<8}", tr(name(finding.severity)))),
+                     finding.cause, tr(finding.evidence));
 }
 
 Json to_json(const Advice& advice) {
@@ -223,18 +224,18 @@ Json versions(const HostFacts& facts) {
 std::string render_looked_at(std::span<const LookedAt> themes) {
   std::string text;
   for (const LookedAt& theme : themes)
-    text += fmt::format("{} {:<10}  {}\n", theme.is_well ? inked(Ink::good, "✓") : " ", theme.name,
-                        theme.seen);
+    text += fmt::format("{} {:<10}  {}\n", theme.is_well ? inked(Ink::good, "✓") : " ",
+                        tr(theme.name), tr(theme.seen));
   return text;
 }
 
 std::string render_advices(std::span<const Advice> advices) {
-  if (advices.empty()) return "no problems found\n";
+  if (advices.empty()) return tr("no problems found") + "\n";
   std::string text;
   for (const Advice& advice : advices) {
     text += heading(advice.finding);
     if (!advice.finding.remedy.empty())
-      text += fmt::format("          {} {}\n", inked(Ink::help, "help:"), advice.finding.remedy);
+      text += fmt::format("          {} {}\n", inked(Ink::help, tr("help:")), tr(advice.finding.remedy));
   }
   return text;
 }

@@ -1,7 +1,5 @@
 #include "screen.h"
 
-#include <algorithm>
-#include <array>
 #include <limits>
 
 #include "escape_filter.h"
@@ -36,7 +34,7 @@ std::string fit_to_columns(std::string_view line, int columns) {
     }
     const CodePoint point = first_code_point(line);
     if (point.kind == CodePoint::Kind::valid && !is_control(point.value)) {
-      columns -= columns_of(point.value);
+      columns -= is_wide(point.value) ? 2 : 1;
       if (columns < 0) break;
       fitted += line.substr(0, point.length);
     }
@@ -52,8 +50,8 @@ std::string fit_keeping_last_word(std::string_view line, int columns) {
   std::string fitted = fit_to_columns(line, columns);
   if (fitted == fit_to_columns(line, std::numeric_limits<int>::max())) return fitted;
   const std::string end = "… " + std::string(line.substr(line.rfind(' ') + 1));
-  if (columns_of(end) > columns) return fitted;
-  return fit_to_columns(line, columns - columns_of(end)) + end;
+  const int width = static_cast<int>(safelaunch::columns(end));
+  return width > columns ? fitted : fit_to_columns(line, columns - width) + end;
 }
 
 }  // namespace
@@ -61,7 +59,7 @@ std::string fit_keeping_last_word(std::string_view line, int columns) {
 std::string fit_status(std::string_view line, int columns) {
   constexpr std::string_view kBetween = " · ";
   std::string shown(line);
-  while (columns_of(shown) > columns) {
+  while (static_cast<int>(safelaunch::columns(shown)) > columns) {
     const std::size_t first = line.find(kBetween);
     if (first == std::string_view::npos) break;
     line.remove_prefix(first + kBetween.size());

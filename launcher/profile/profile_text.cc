@@ -204,7 +204,7 @@ Profile without_secrets(Profile profile) {
 
 std::string render_profile_list(std::span<const Profile> profiles) {
   std::size_t width = 0;
-  for (const Profile& profile : profiles) width = std::max(width, profile.name.size());
+  for (const Profile& profile : profiles) width = std::max(width, columns(profile.name));
   std::string text;
   const auto row = [&](std::string_view left, std::string_view cost, const std::string& words) {
     const std::string begin = fmt::format("{:<{}}  {:<13} ", left, width, cost);

@@ -2,6 +2,7 @@
 
 #include "excerpts.h"
 #include "html_page.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/rank_list.h"
 #include "safelaunch/base/strings.h"
 
@@ -69,7 +70,7 @@ void write_stacks(const AttemptHistory& attempt, const SourceLines& sources, Pag
                   HtmlWriter& to) {
   const std::vector<SharedStack> stacks = shared_stacks(attempt);
   if (stacks.empty()) return;
-  to.markup("<h3>Where the ranks stood</h3>\n");
+  to.markup("<h3>").text(tr("Where the ranks stood")).markup("</h3>\n");
   std::size_t left_out = 0;
   for (const SharedStack& stack : stacks) {
     const std::size_t most = std::min(kLongestLog, budget.stacks);
@@ -134,7 +135,7 @@ bool says_why(FailureKind kind) {
 void write_logs(const AttemptHistory& attempt, PageBudget& budget, HtmlWriter& to) {
   const std::vector<const RecordedFile*> logs = logs_by_interest(attempt);
   if (logs.empty()) return;
-  to.markup("<h3>What was printed</h3>\n");
+  to.markup("<h3>").text(tr("What was printed")).markup("</h3>\n");
   const auto& failure = attempt.told.failure;
   bool open = !attempt.ended || (failure && says_why(failure->kind));
   const std::size_t first = std::min(kLogsShown, logs.size());

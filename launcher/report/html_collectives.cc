@@ -2,6 +2,7 @@
 #include <set>
 
 #include "html_page.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/rank_list.h"
 #include "safelaunch/base/strings.h"
 
@@ -126,7 +127,7 @@ void write_collectives(const AttemptHistory& attempt, HtmlWriter& to) {
   const record::Collectives& told = *attempt.collectives;
   const CalledMatrix matrix = read_called(told.ranks);
   if (matrix.places.empty() || (told.contradiction.empty() && told.behind.empty())) return;
-  to.markup("<h3>Which rank called which collective</h3>\n");
+  to.markup("<h3>").text(tr("Which rank called which collective")).markup("</h3>\n");
   for (const std::string& text : {told.contradiction, told.behind})
     if (!text.empty()) to.markup("<p>").text(text, kLongestText).markup("</p>\n");
   write_matrix(matrix, to);

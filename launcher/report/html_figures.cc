@@ -5,6 +5,7 @@
 
 #include "html_page.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/rank_list.h"
 #include "safelaunch/base/strings.h"
 
@@ -284,7 +285,8 @@ void write_figures(const AttemptHistory& attempt, HtmlWriter& to) {
     inner.markup("<p>After the start: ")
         .text(fmt::format("{:.{}f}", *rate, *rate < 10 ? 1 : 0))
         .markup(" collectives a second, in all groups together</p>\n");
-  if (inner.size() != 0) to.markup("<h3>What the ranks used</h3>\n").append(inner);
+  if (inner.size() != 0)
+    to.markup("<h3>").text(tr("What the ranks used")).markup("</h3>\n").append(inner);
 }
 
 }  // namespace safelaunch::report

@@ -4,6 +4,7 @@
 
 #include "excerpts.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/report/report.h"
@@ -20,15 +21,20 @@ constexpr std::size_t kMostFindings = 200;
 
 void write_findings(const RunRecord& run, HtmlWriter& to) {
   if (run.findings.empty()) return;
-  to.markup("<section><h2>Found before the run</h2>\n<ul class=\"findings\">");
+  to.markup("<section><h2>")
+      .text(tr("Found before the run"))
+      .markup("</h2>\n<ul class=\"findings\">");
   for (std::size_t i = 0; i < std::min(kMostFindings, run.findings.size()); ++i) {
     const Finding& finding = run.findings[i];
     finding.severity == Severity::blocks ? to.markup("<li><span class=\"tag bad\">")
                                          : to.markup("<li><span class=\"tag\">");
-    to.text(name(finding.severity)).markup("</span> <code>").text(finding.cause);
-    to.markup("</code> ").text(finding.evidence, kLongestText);
+    to.text(tr(name(finding.severity))).markup("</span> <code>").text(finding.cause);
+    to.markup("</code> ").text(tr(finding.evidence), kLongestText);
     if (!finding.remedy.empty())
-      to.markup("<br><span class=\"dim\">Remedy</span> ").text(finding.remedy, kLongestText);
+      to.markup("<br><span class=\"dim\">")
+          .text(tr("Remedy"))
+          .markup("</span> ")
+          .text(tr(finding.remedy), kLongestText);
     to.markup("</li>\n");
   }
   to.markup("</ul></section>\n");
@@ -72,6 +78,10 @@ std::string filled(std::string_view page, std::string_view title, std::string_vi
   std::string result;
   constexpr std::string_view kTitle = "{{title}}";
   constexpr std::string_view kBody = "{{body}}";
+  constexpr std::string_view kLanguage = "lang=\"en\"";
+  const std::size_t language_at = page.find(kLanguage);
+  result.append(page.substr(0, language_at)).append(tr("lang=\"en\""));
+  page.remove_prefix(language_at + kLanguage.size());
   const std::size_t title_at = page.find(kTitle);
   const std::size_t body_at = page.find(kBody);
   result.append(page.substr(0, title_at)).append(title);
@@ -108,7 +118,7 @@ enum class FactSize { small, large };
 void write_fact(const char* label, std::string_view value, FactSize size, HtmlWriter& to) {
   if (value.empty()) return;
   size == FactSize::large ? to.markup("<div class=\"long\">") : to.markup("<div>");
-  to.markup("<dt>").text(label).markup("</dt><dd>").text(value, kLongestText);
+  to.markup("<dt>").text(tr(label)).markup("</dt><dd>").text(value, kLongestText);
   to.markup("</dd></div>\n");
 }
 
@@ -149,7 +159,7 @@ std::string words_again(const RunRecord& run) {
 
 void write_command(const RunRecord& run, HtmlWriter& to) {
   if (run.summary.command.empty()) return;
-  to.markup("<h3>To run it again</h3>\n<pre class=\"command\">");
+  to.markup("<h3>").text(tr("To run it again")).markup("</h3>\n<pre class=\"command\">");
   if (!run.working_directory.empty())
     to.text("cd " + shell_word(run.working_directory) + "\n", kLongestText);
   to.text(words_again(run), kLongestText).markup("</pre>\n");
@@ -199,7 +209,7 @@ std::string html_report(const RunRecord& run) {
   write_lines(run, body);
   write_foot(run, body);
   HtmlWriter title;
-  title.text(headline_text(run) + " · " + run.id, kLongestLine);
+  title.text(tr(headline_text(run)) + " · " + run.id, kLongestLine);
   return filled(report_template().front().text, title.take(), body.take());
 }
 
@@ -230,17 +240,18 @@ const AttemptSummary* told_in_head(const RunRecord& run) {
 
 void write_cause(const Failure& failure, HtmlWriter& to) {
   if (!failure.explanation.empty())
-    to.markup("<p class=\"lead\">").text(failure.explanation, kLongestText).markup("</p>\n");
+    to.markup("<p class=\"lead\">").text(tr(failure.explanation), kLongestText).markup("</p>\n");
   if (failure.cause.empty()) return;
-  to.markup("<p><span class=\"dim\">Cause</span> ").text(failure.title, kLongestText);
+  to.markup("<p><span class=\"dim\">").text(tr("Cause")).markup("</span> ");
+  to.text(tr(failure.title), kLongestText);
   to.markup(" <code>").text(failure.cause).markup("</code> <span class=\"tag\">");
-  to.text(name(failure.certainty)).markup("</span></p>\n");
+  to.text(tr(name(failure.certainty))).markup("</span></p>\n");
 }
 
 void write_remedy(const Failure& failure, HtmlWriter& to) {
   if (failure.remedy.empty()) return;
-  to.markup("<p><span class=\"dim\">Remedy</span> ").text(failure.remedy, kLongestText);
-  to.markup("</p>\n");
+  to.markup("<p><span class=\"dim\">").text(tr("Remedy")).markup("</span> ");
+  to.text(tr(failure.remedy), kLongestText).markup("</p>\n");
 }
 
 std::string headline_text(const RunRecord& run) {
@@ -256,7 +267,7 @@ void write_head(const RunRecord& run, HtmlWriter& to) {
     case Headline::Mood::bad: to.markup("<header class=\"bad\">"); break;
     case Headline::Mood::open: to.markup("<header>"); break;
   }
-  to.markup("<h1>").text(headline.text, kLongestHeadline).markup("</h1>\n");
+  to.markup("<h1>").text(tr(headline.text), kLongestHeadline).markup("</h1>\n");
   if (run.state == RunRecord::State::running)
     to.markup("<p>This is how far it had come when the page was written.</p>\n");
   if (run.state == RunRecord::State::cut_off)
@@ -272,8 +283,8 @@ void write_head(const RunRecord& run, HtmlWriter& to) {
   write_fact("Started", clock_time(run.started), FactSize::small, to);
   write_fact("Took", describe_duration(run.took), FactSize::small, to);
   write_fact("Exit status", exit_status, FactSize::small, to);
-  write_fact("Cost", run.summary.cost, FactSize::large, to);
-  write_fact("Stopped because", run.summary.stopped_because, FactSize::large, to);
+  write_fact("Cost", tr(run.summary.cost), FactSize::large, to);
+  write_fact("Stopped because", tr(run.summary.stopped_because), FactSize::large, to);
   write_fact("Logs and evidence", run.directory, FactSize::large, to);
   to.markup("</dl></header>\n");
 }

@@ -4,6 +4,7 @@
 
 #include "html_page.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/rank_list.h"
 
 // Widths and places are shares of the whole time, in percent, so a browser draws them at any size.
@@ -91,7 +92,7 @@ void write_row(const AttemptHistory& attempt, Duration length, HtmlWriter& to) {
 void write_attempts(const RunRecord& run, HtmlWriter& to) {
   if (run.attempts.size() < 2) return;
   const std::size_t shown = std::min(kMostAttemptBars, run.attempts.size());
-  to.markup("<h2>All attempts</h2>\n<div class=\"tl named\">");
+  to.markup("<h2>").text(tr("All attempts")).markup("</h2>\n<div class=\"tl named\">");
   write_axis(run.took, to);
   for (std::size_t i = 0; i < shown; ++i) write_row(run.attempts[i], run.took, to);
   to.markup("</div>\n<p class=\"legend\"><span><i class=\"s0\"></i>starting</span>");
@@ -132,7 +133,7 @@ void write_probes(const RunRecord& run, HtmlWriter& to) {
   const std::vector<record::Probe> probes = probes_of(run);
   if (probes.empty()) return;
   const int most = std::ranges::max(probes, {}, &record::Probe::mb_per_s).mb_per_s;
-  to.markup("<h2>What the probes measured</h2>\n");
+  to.markup("<h2>").text(tr("What the probes measured")).markup("</h2>\n");
   to.markup(
       "<p class=\"dim\">all_reduce among safelaunch's own processes; the bandwidth that each ");
   to.markup("link reached</p>\n<div class=\"tl named\">");
@@ -281,7 +282,7 @@ void write_axis(Duration length, HtmlWriter& to) {
 void write_timeline(const Timeline& timeline, HtmlWriter& to) {
   constexpr std::size_t kMany = 20;
   if (timeline.rows.empty()) return;
-  to.markup("<h3>How far the ranks came</h3>\n");
+  to.markup("<h3>").text(tr("How far the ranks came")).markup("</h3>\n");
   timeline.rows.size() > kMany ? to.markup("<div class=\"tl many\">")
                                : to.markup("<div class=\"tl\">");
   write_axis(timeline.length, to);

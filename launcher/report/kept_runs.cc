@@ -11,6 +11,7 @@
 
 #include "json.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/report/run_files.h"
@@ -185,21 +186,22 @@ std::string command_in_words(const RunLine& line) {
 }
 
 std::string render(std::span<const RunLine> lines) {
-  if (lines.empty()) return "no run is recorded\n";
+  if (lines.empty()) return tr("no run is recorded") + "\n";
   std::size_t id_width = 2;
   std::size_t end_width = 3;
   for (const RunLine& line : lines) {
     id_width = std::max(id_width, line.run.id.size());
-    end_width = std::max(end_width, end_in_words(line).size());
+    end_width = std::max(end_width, columns(tr(end_in_words(line))));
   }
-  std::string text = fmt::format("{:<{}}  {:<16}  {:<9}  {:<{}}  COMMAND\n", "ID", id_width,
-                                 "STARTED", "TOOK", "END", end_width);
+  std::string text = fmt::format("{:<{}}  {:<16}  {:<9}  {:<{}}  {}\n", "ID", id_width,
+                                 tr("STARTED"), tr("TOOK"), tr("END"), end_width, tr("COMMAND"));
   for (const RunLine& line : lines) {
     text += fmt::format("{:<{}}  {:<16}  {:<9}  {:<{}}  {}\n", plain_text(line.run.id), id_width,
                         local_time(line.run.began), describe_duration(line.took),
-                        plain_text(end_in_words(line)), end_width, command_in_words(line));
+                        plain_text(tr(end_in_words(line))), end_width, command_in_words(line));
     if (line.run.entry != line.run.directory)
-      text += fmt::format("{:<{}}  in {}\n", "", id_width, plain_text(line.run.directory.native()));
+      text += fmt::format("{:<{}}  {}\n", "", id_width,
+                          tr("in {}", plain_text(line.run.directory.native())));
   }
   return text;
 }

@@ -5,6 +5,7 @@
 
 #include "json.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/rank_list.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
@@ -35,7 +36,7 @@ std::string in_words(const Extent<Value>& extent, Words words) {
   if (!extent.least) return "-";
   const std::string least = words(*extent.least);
   const std::string most = words(*extent.most);
-  return least == most ? least : least + " to " + most;
+  return least == most ? least : tr("{} to {}", least, most);
 }
 
 struct Row {
@@ -114,14 +115,14 @@ std::string mib_in_words(int mib) {
 
 Cells cells_of(const Row& row) {
   const auto size = [](std::uint64_t bytes) { return rough_size(bytes); };
-  return {rank_list(row.ranks),
-          row.stage,
+  return {tr(rank_list(row.ranks)),
+          tr(row.stage),
           in_words(row.since, [](Duration since) { return rough_age(since); }),
           in_words(row.cpu, [](int percent) { return fmt::format("{} %", percent); }),
           in_words(row.memory, size),
           in_words(row.children, size),
           in_words(row.gpu_mib, [](int mib) { return mib_in_words(mib); }),
-          row.doing};
+          tr(row.doing)};
 }
 
 // A column in which no row tells anything is left out.
@@ -132,7 +133,7 @@ std::string aligned(const std::vector<Cells>& table) {
       return !row[column].empty() && row[column] != "-";
     });
     std::size_t width = 0;
-    for (const Cells& row : table) width = std::max(width, row[column].size());
+    for (const Cells& row : table) width = std::max(width, columns(row[column]));
     widths.push_back(told ? width : 0);
   }
   std::string text;
@@ -146,9 +147,10 @@ std::string aligned(const std::vector<Cells>& table) {
 }
 
 std::string in_words(const GpuFigures& gpu) {
-  const std::string busy = gpu.busy ? fmt::format(", busy {} %", *gpu.busy) : "";
-  return fmt::format("    GPU {}: {} of {} in use{}\n", gpu.gpu, mib_in_words(gpu.used_mib),
-                     mib_in_words(gpu.size_mib), busy);
+  const std::string busy = gpu.busy ? tr(", busy {} %", *gpu.busy) : "";
+  return tr("    GPU {}: {} of {} in use{}", gpu.gpu, mib_in_words(gpu.used_mib),
+            mib_in_words(gpu.size_mib), busy) +
+         "\n";
 }
 
 // "group: ranks 0 1 2", a line a stage.
@@ -157,15 +159,15 @@ std::string stages_in_words(const RunStatus& status) {
   for (const auto& [rank, stage] : status.stages) ranks[stage].push_back(Rank{rank});
   std::string text;
   for (const auto& [stage, list] : ranks)
-    text += fmt::format("    {}: {}\n", stage, rank_list(list));
+    text += fmt::format("    {}: {}\n", stage, tr(rank_list(list)));
   return text;
 }
 
 // The ranks with their stage and the figures of this moment, a row a rank; above sixteen, those
 // that do the same share a row. Below it the GPUs, a row each.
 std::string table_of_ranks(const RunStatus& status) {
-  std::vector<Cells> table{
-      {"", "reached", "since", "CPU", "memory", "its children", "GPU memory", "does"}};
+  std::vector<Cells> table{{"", tr("reached"), tr("since"), "CPU", tr("memory"), tr("its children"),
+                            tr("GPU memory"), tr("does")}};
   for (const Row& row : rows_of(status)) table.push_back(cells_of(row));
   std::string text = aligned(table);
   for (const GpuFigures& gpu : status.gpus) text += in_words(gpu);
@@ -268,18 +270,18 @@ std::optional<RunStatus> read_status(const fs::path& directory) {
 std::string render(const RunStatus& status) {
   std::string command;
   for (const std::string& word : status.command) command += " " + word;
-  std::string text =
-      fmt::format("{}  pid {}  attempt {} {}{}\n   {}\n", status.run, status.process.pid,
-                  status.attempt, status.profile, status.training ? ", training" : "", command);
+  std::string text = tr("{}  pid {}  attempt {} {}{}", status.run, status.process.pid,
+                        status.attempt, status.profile, status.training ? tr(", training") : "") +
+                     fmt::format("\n   {}\n", command);
   if (!status.figures.empty())
     text += table_of_ranks(status);
   else if (!status.training)  // else all ranks are through
     text += stages_in_words(status);
   if (status.collectives_a_second)
-    text += fmt::format("    {:.1f} collectives a second\n", *status.collectives_a_second);
+    text += tr("    {:.1f} collectives a second", *status.collectives_a_second) + "\n";
   if (status.training) return text;
   if (const std::string_view waiting = without_counts(status.waiting); !waiting.empty())
-    text += fmt::format("    {}\n", waiting);
+    text += fmt::format("    {}\n", tr(waiting));
   return text;
 }
 

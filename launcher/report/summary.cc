@@ -2,6 +2,7 @@
 
 #include "json.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/paper.h"
 #include "safelaunch/redact/redactor.h"
 
@@ -44,14 +45,16 @@ class Closing {
     const Failure& failure = *attempt.failure;
     const std::string told = headline(failure);
     line("",
-         inked(Ink::fault, fmt::format("{}:", end_name(failure))) + " " +
-             inked(Ink::bold, told.empty() ? "after " + describe_duration(attempt.took) : told));
+         inked(Ink::fault, tr(end_name(failure)) + ":") + " " +
+             inked(Ink::bold, told.empty() ? tr("after {}", describe_duration(attempt.took))
+                                           : tr(told)));
     evidence(failure, "  ");
   }
 
   void healed(const RunSummary& summary, Fallbacks fallbacks) {
-    line("", inked(Ink::good, "worked with " + summary.attempts.back().profile) +
-                 (summary.cost.empty() ? "" : "; cost: " + cost_untold(summary, fallbacks)));
+    line("", inked(Ink::good, tr("worked with {}", summary.attempts.back().profile)) +
+                 (summary.cost.empty() ? ""
+                                       : tr("; cost: {}", tr(cost_untold(summary, fallbacks)))));
   }
 
   void attempts(const RunSummary& summary, Fallbacks fallbacks) {
@@ -69,11 +72,12 @@ class Closing {
     if (summary.attempts.size() == 1) row(last, "");
     const std::string& why = summary.stopped_because;
     if (last.failure)
-      line("  ", fmt::format("exit status {}{}", summary.exit_code, why.empty() ? "" : ": " + why));
+      line("  ",
+           tr("exit status {}", summary.exit_code) + (why.empty() ? "" : ": " + tr(why)));
     if (summary.directory.empty()) return;
-    if (fallbacks == Fallbacks::untold) return line("  ", "files: " + summary.directory);
-    line("  ", fmt::format("more: safelaunch report {}", short_id(summary.run_id)));
-    line("  ", inked(Ink::dim, fmt::format("page: {}/report.html", summary.directory)));
+    if (fallbacks == Fallbacks::untold) return line("  ", tr("files: {}", summary.directory));
+    line("  ", tr("more: safelaunch report {}", short_id(summary.run_id)));
+    line("  ", inked(Ink::dim, tr("page: {}/report.html", summary.directory)));
   }
 
   [[nodiscard]] std::string take() {
@@ -92,7 +96,7 @@ class Closing {
   }
 
   void row(const AttemptSummary& attempt, const std::string& cause) {
-    line("  ", fmt::format("attempt {}  {:<14}  {}{}{}", attempt.number, attempt.profile,
+    line("  ", tr("attempt {}  {:<14}  {}{}{}", attempt.number, attempt.profile,
                            inked(attempt.failure ? Ink::fault : Ink::good, end_in_words(attempt)),
                            attempt.stages.empty() ? "" : " (" + attempt.stages + ")", cause));
   }
@@ -101,15 +105,15 @@ class Closing {
     for (const std::string& place : failure.places)
       line(indent, inked(Ink::dim, "-->") + " " + place);
     const std::string& told = failure.headline.empty() ? failure.explanation : failure.details;
-    if (!told.empty()) line(indent, told);
+    if (!told.empty()) line(indent, tr(told));
     for (const std::string& shown : failure.lines) line(indent, inked(Ink::dim, "| " + shown));
     if (!failure.cause.empty())
-      line(indent, fmt::format("cause: {} ({})", failure.cause, name(failure.certainty)));
+      line(indent, tr("cause: {} ({})", failure.cause, tr(name(failure.certainty))));
     help(failure, indent);
   }
 
   void help(const Failure& failure, std::string_view indent) {
-    if (!failure.remedy.empty()) line(indent, inked(Ink::help, "help:") + " " + failure.remedy);
+    if (!failure.remedy.empty()) line(indent, inked(Ink::help, tr("help:")) + " " + tr(failure.remedy));
   }
 
   // The screen has said with the retry what "large (…)" means.
@@ -221,7 +225,7 @@ std::string end_in_words(const AttemptSummary& attempt) {
   const auto& failure = attempt.failure;
   const bool stopped = failure && (is_hang(failure->kind) || failure->kind == FailureKind::stalled);
   const char* then = !failure ? " in " : stopped ? ", stopped after " : " after ";
-  return end_name(failure) + (then + describe_duration(attempt.took));
+  return tr(end_name(failure) + (then + describe_duration(attempt.took)));
 }
 
 bool worth_telling(const RunSummary& summary) {

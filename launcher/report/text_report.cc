@@ -4,8 +4,10 @@
 
 #include "excerpts.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/paper.h"
 #include "safelaunch/base/rank_list.h"
+#include "safelaunch/base/strings.h"
 #include "timeline.h"
 
 // The text shows the first of each kind, suspects before others, and counts the rest, so that it
@@ -38,34 +40,35 @@ class TextWriter {
 };
 
 void write_head(const RunRecord& run, TextWriter& to) {
-  to.heading("run " + run.id);
+  to.heading(tr("run {}", run.id));
   std::string command;
   for (const std::string& word : run.summary.command) command += " " + word;
-  if (!command.empty()) to.line("command  " + command);
-  if (!run.working_directory.empty()) to.line("in        " + run.working_directory);
+  if (!command.empty()) to.line(tr("command  {}", command));
+  if (!run.working_directory.empty()) to.line(tr("in        {}", run.working_directory));
   const std::string state = run.state == RunRecord::State::ended ? ""
                             : run.state == RunRecord::State::running
                                 ? ", still running"
                                 : ", cut off: safelaunch ended without an outcome";
-  to.line(fmt::format("started   {}, {}{}", run.started.empty() ? "unknown" : run.started,
-                      describe_duration(run.took), state));
+  to.line(tr("started   {}, {}{}", run.started.empty() ? tr("unknown") : run.started,
+             describe_duration(run.took), tr(state)));
   if (run.unreadable != 0)
-    to.line(fmt::format("          {} lines of events.jsonl cannot be read", run.unreadable));
+    to.line(tr("          {} lines of events.jsonl cannot be read", run.unreadable));
 }
 
 void write_findings(const RunRecord& run, TextWriter& to) {
   if (run.findings.empty()) return;
   to.line();
-  to.heading("what was found before the run");
+  to.heading(tr("what was found before the run"));
   for (const Finding& finding : run.findings) {
-    to.line(fmt::format("  {} ({}): {}", finding.cause, name(finding.severity), finding.evidence));
-    if (!finding.remedy.empty()) to.line("      help: " + finding.remedy);
+    to.line(fmt::format("  {} ({}): {}", finding.cause, tr(name(finding.severity)),
+                        tr(finding.evidence)));
+    if (!finding.remedy.empty()) to.line("      " + tr("help:") + " " + tr(finding.remedy));
   }
 }
 
 std::string why(const AttemptSummary& attempt) {
   const bool told = attempt.failure && !attempt.failure->explanation.empty();
-  return told ? ": " + attempt.failure->explanation : "";
+  return told ? ": " + tr(attempt.failure->explanation) : "";
 }
 
 void write_story(const RunRecord& run, TextWriter& to) {
@@ -73,20 +76,20 @@ void write_story(const RunRecord& run, TextWriter& to) {
   RunSummary summary = run.summary;
   if (run.state != RunRecord::State::ended && !summary.attempts.empty()) {
     // A run that has not ended has no closing screen.
-    to.heading("what happened so far");
+    to.heading(tr("what happened so far"));
     for (const AttemptSummary& attempt : summary.attempts)
-      to.line(fmt::format("  attempt {}  {:<14} {}{}", attempt.number, attempt.profile,
-                          end_in_words(attempt), why(attempt)));
+      to.line(tr("  attempt {}  {:<14} {}{}", attempt.number, attempt.profile,
+                 end_in_words(attempt), why(attempt)));
   } else if (!summary.attempts.empty()) {
     to.line(closing_screen(summary));
   }
   if (run.attempts.empty() || run.attempts.back().ended) return;
   const AttemptHistory& last = run.attempts.back();
-  to.line(fmt::format("  attempt {}  {:<14} {}{}", last.told.number, last.told.profile,
-                      run.state == RunRecord::State::running ? "runs" : "was not ended",
-                      last.training          ? ", training"
-                      : last.waiting.empty() ? ""
-                                             : "  (" + last.waiting + ")"));
+  to.line(tr("  attempt {}  {:<14} {}{}", last.told.number, last.told.profile,
+             tr(run.state == RunRecord::State::running ? "runs" : "was not ended"),
+             last.training          ? tr(", training")
+             : last.waiting.empty() ? ""
+                                    : "  (" + tr(last.waiting) + ")"));
 }
 
 // A table of ranks and the times after which they reached each stage. Stages that no rank reached
@@ -94,10 +97,10 @@ void write_story(const RunRecord& run, TextWriter& to) {
 class StageTable {
  public:
   explicit StageTable(const Timeline& timeline) {
-    add({"reached after"}, [](Stage stage) { return std::string(name(stage)); });
+    add({tr("reached after")}, [](Stage stage) { return std::string(name(stage)); });
     used_.assign(kStageCount + 1, false);
     for (const TimelineRow& row : timeline.rows)
-      add({rank_list(row.ranks)}, [&](Stage stage) {
+      add({tr(rank_list(row.ranks))}, [&](Stage stage) {
         const auto& when = row.reached[static_cast<std::size_t>(stage)];
         if (when) used_[static_cast<std::size_t>(stage) + 1] = true;
         return when ? describe_duration(*when) : "-";
@@ -113,7 +116,7 @@ class StageTable {
     for (int i = 0; i < kStageCount; ++i) cells.push_back(cell(static_cast<Stage>(i)));
     widths_.resize(cells.size());
     for (std::size_t i = 0; i < cells.size(); ++i)
-      widths_[i] = std::max(widths_[i], cells[i].size());
+      widths_[i] = std::max(widths_[i], columns(cells[i]));
     lines_.push_back(std::move(cells));
   }
 
@@ -137,16 +140,15 @@ void write_stages(const AttemptHistory& attempt, TextWriter& to) {
   to.line(inked(Ink::dim, table.head()));
   for (std::size_t i = 0; i < timeline.rows.size(); ++i) {
     const TimelineRow& row = timeline.rows[i];
-    const std::string note = row.note.empty() ? "" : "  " + row.note;
+    const std::string note = row.note.empty() ? "" : "  " + tr(row.note);
     to.line(table.row(i) + (row.suspect ? inked(Ink::fault, note) : note));
   }
-  if (timeline.ranks_left_out != 0)
-    to.line(fmt::format("  and {} ranks more", timeline.ranks_left_out));
+  if (timeline.ranks_left_out != 0) to.line(tr("  and {} ranks more", timeline.ranks_left_out));
 }
 
 void write_environment(const AttemptHistory& attempt, TextWriter& to) {
   if (attempt.environment.empty()) return;
-  to.line("  its environment differs from yours:");
+  to.line(tr("  its environment differs from yours:"));
   for (const EnvironmentChange& change : attempt.environment)
     to.indented(change.change + "  # " + change.why, "    ");
 }
@@ -154,17 +156,16 @@ void write_environment(const AttemptHistory& attempt, TextWriter& to) {
 void write_stacks(const AttemptHistory& attempt, TextWriter& to) {
   const std::vector<SharedStack> stacks = shared_stacks(attempt);
   for (std::size_t i = 0; i < std::min(kMostStacks, stacks.size()); ++i) {
-    const std::string title = "  stack of " + rank_list(stacks[i].ranks);
+    const std::string title = tr("  stack of {}", tr(rank_list(stacks[i].ranks)));
     to.line(stacks[i].suspect ? inked(Ink::fault, title) : title);
     to.indented(stacks[i].text, "    ");
   }
-  if (stacks.size() > kMostStacks)
-    to.line(fmt::format("  and {} stacks more", stacks.size() - kMostStacks));
+  if (stacks.size() > kMostStacks) to.line(tr("  and {} stacks more", stacks.size() - kMostStacks));
 }
 
 void write_evidence(const AttemptHistory& attempt, TextWriter& to) {
   for (const RecordedFile& file : attempt.evidence) {
-    to.line(fmt::format("  {} ({})", file.name, extent_in_words(file)));
+    to.line(fmt::format("  {} ({})", file.name, tr(extent_in_words(file))));
     to.indented(last_lines(file.text, kLogLines), "    | ");
   }
 }
@@ -173,17 +174,18 @@ void write_logs(const AttemptHistory& attempt, TextWriter& to) {
   if (attempt.ended && !attempt.told.failure) return;
   const std::vector<const RecordedFile*> logs = logs_by_interest(attempt);
   for (std::size_t i = 0; i < std::min(kMostLogs, logs.size()); ++i) {
-    to.line(fmt::format("  the last lines of {} ({})", logs[i]->name, extent_in_words(*logs[i])));
+    to.line(tr("  the last lines of {} ({})", logs[i]->name, tr(extent_in_words(*logs[i]))));
     to.indented(last_lines(logs[i]->text, kLogLines), "    | ");
   }
-  if (logs.size() > kMostLogs) to.line(fmt::format("  and {} logs more", logs.size() - kMostLogs));
+  if (logs.size() > kMostLogs) to.line(tr("  and {} logs more", logs.size() - kMostLogs));
 }
 
 void write_attempt(const AttemptHistory& attempt, TextWriter& to) {
   to.line();
-  to.heading(fmt::format("attempt {}  {}", attempt.told.number, attempt.told.profile));
-  if (attempt.verdict) to.line("  verdict: " + attempt.verdict->text);
-  if (const std::string text = standstill_in_words(attempt); !text.empty()) to.line("  " + text);
+  to.heading(tr("attempt {}  {}", attempt.told.number, attempt.told.profile));
+  if (attempt.verdict) to.line(tr("  verdict: {}", tr(attempt.verdict->text)));
+  if (const std::string text = standstill_in_words(attempt); !text.empty())
+    to.line("  " + tr(text));
   if (!attempt.nccl.empty()) to.line("  NCCL " + attempt.nccl);
   write_stages(attempt, to);
   write_environment(attempt, to);

@@ -7,6 +7,7 @@
 #include "gpu_doubt.h"
 #include "run_ledger.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/paper.h"
 #include "safelaunch/host/identity.h"
@@ -243,7 +244,7 @@ void Attempt::signal(const launch::ReceivedSignal& received) {
 }
 
 std::string Attempt::titled(const std::string& line) const {
-  return fmt::format("attempt {} {} · {}", spec_.number, spec_.profile, line);
+  return tr(fmt::format("attempt {} {} · {}", spec_.number, spec_.profile, line));
 }
 
 void Attempt::tell(const std::string& line) const {
@@ -340,7 +341,7 @@ void Attempt::perform(const RecordStall& action) {
 }
 
 void Attempt::perform(const TellUser& tell) {
-  services_.terminal.write_message(from_us(tell.text));
+  services_.terminal.write_message(from_us(tr(tell.text)));
 }
 
 // The end.

@@ -4,6 +4,7 @@
 
 #include "run_ledger.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/paper.h"
 #include "safelaunch/diagnose/catalogue.h"
 #include "safelaunch/diagnose/failure_words.h"
@@ -79,7 +80,7 @@ void RunVoice::say(std::string_view text) {
 }
 
 void RunVoice::tell_error(std::string_view text) {
-  terminal_.write_message(from_us(text));
+  terminal_.write_message(from_us(tr(text)));
 }
 
 void RunVoice::tell_of_start(int attempt, const std::string& profile, std::optional<int> port,

@@ -161,7 +161,8 @@ class SafelaunchTest(unittest.TestCase):
 
     def environment(self, **more):
         name, value = self.mark.split("=")
-        keep = {k: v for k, v in os.environ.items() if not k.startswith(("SAFELAUNCH_", "PET_", "NCCL_", "MASTER_"))}
+        ours = ("SAFELAUNCH_", "PET_", "NCCL_", "MASTER_", "LC_ALL", "LC_MESSAGES", "LANG")  # tests read English
+        keep = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
         return {**keep, "PATH": f"{BIN}:{keep.get('PATH', '')}", "XDG_STATE_HOME": str(self.folder / "state"),
                 "OMP_NUM_THREADS": "1", "DS_ACCELERATOR": "cpu", name: value, **more}
 

@@ -9,7 +9,7 @@ import subprocess
 from harness import SAFELAUNCH, SafelaunchTest, main
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").rglob("*.*"))]
+DOCUMENTS = [ROOT / "README.md", ROOT / "README.zh-CN.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "examples").rglob("*.*"))]
 
 # What a reader fills in, and what their own shell would.
 FILLED_IN = {"NODE": "1", "ADDR": "10.0.0.1", "PORT": "29500", "DEVICES": "0", "WORLD": "2", "START": "1", "$HEAD": "10.0.0.1",

@@ -41,9 +41,6 @@ enum class ColourWish { automatic, always, never };
 /// ink.
 [[nodiscard]] int columns_of(std::string_view line);
 
-/// The columns of one character that can be seen.
-[[nodiscard]] int columns_of(char32_t character);
-
 /// The text for that paper. A line that is too long goes on below its last column (what two blanks
 /// set off), else below its own indent and two more. Lines that quote ("| …") stay whole, since
 /// people copy them.

@@ -83,8 +83,17 @@ template <class Number = std::uint64_t>
 /// The part of a path behind its last slash.
 [[nodiscard]] std::string_view base_name(std::string_view path);
 
+/// Whether terminals draw the character over two columns: East Asian wide and full-width ones, and
+/// emoji.
+[[nodiscard]] bool is_wide(char32_t character);
+
+/// How many columns of a terminal a text in UTF-8 without colours takes, as fmt's widths ({:<8})
+/// count it, too.
+[[nodiscard]] std::size_t columns(std::string_view text);
+
 /// The text from a column on, in lines that end before `width`; those that follow begin at that
-/// column, too. A word that is longer stands alone.
+/// column, too. A word that is longer stands alone, but Chinese goes on in the next line behind any
+/// character, if no mark such as 。 would stand first in it.
 [[nodiscard]] std::string wrapped(std::string_view text, std::size_t column,
                                   std::size_t width = 80);
 

@@ -20,4 +20,13 @@ namespace safelaunch::diagnose {
 /// name that people have for a cause ("NCCL timeout"). nullptr: none that we know.
 [[nodiscard]] const Cause* cause_named_by(std::string_view words, const Catalogue& catalogue);
 
+/// Whether a text has a Chinese character.
+[[nodiscard]] bool has_chinese(std::string_view text);
+
+/// The causes that Chinese words name ("端口被占用", "卡住"), whatever the language of this
+/// process: those whose Chinese titles say most of it, the best first. Few, and empty for other
+/// words.
+[[nodiscard]] std::vector<const Cause*> causes_in_chinese(std::string_view words,
+                                                          const Catalogue& catalogue);
+
 }  // namespace safelaunch::diagnose

@@ -203,3 +203,21 @@ TEST_CASE("a number in digits has a digit, and nothing else", "[strings]") {
   for (const char* text : {"", "-1", "+1", " 1", "1 ", "1.5", "0x1", "1a"})
     CHECK_FALSE(is_number(text));
 }
+
+TEST_CASE("a Chinese character takes two columns", "[strings]") {
+  CHECK(columns("rank 1") == 6);
+  CHECK(columns("卡住 1") == 6);
+  CHECK(columns("é") == 1);
+  CHECK(columns("") == 0);
+}
+
+TEST_CASE("Chinese text is wrapped by columns, never within a character", "[strings]") {
+  CHECK(wrapped("一二三四五", 0, 6) == "一二三\n四五");
+  CHECK(wrapped("一二三四五", 0, 7) == "一二三\n四五");
+  CHECK(wrapped("用 NCCL 的共享内存", 2, 10) == "用 NCCL\n  的共享内\n  存");
+}
+
+TEST_CASE("a closing mark does not begin a line, an opening one does not end it", "[strings]") {
+  CHECK(wrapped("一二三。四", 0, 6) == "一二\n三。四");
+  CHECK(wrapped("一二（三）", 0, 6) == "一二\n（三）");
+}

@@ -1,0 +1,117 @@
+"""What safelaunch says where the locale is Chinese: a hang, its report and page, explain and doctor; JSON stays English."""
+
+import json
+import re
+import subprocess
+import sys
+
+from harness import SAFELAUNCH, SafelaunchTest, free_port, main, torchrun
+
+HANGS = '''
+import os
+import time
+
+import torch.distributed as dist
+
+
+def never_reaches_init():
+    while True:
+        time.sleep(3600)
+
+
+if os.environ["RANK"] == "1":
+    never_reaches_init()
+dist.init_process_group("gloo")
+'''
+CHINESE = re.compile("[\u4e00-\u9fff]")
+# glibc has this locale on hardly any server; what counts is its name.
+ABSENT = "zh_CN.UTF-8"
+
+
+class Speaks(SafelaunchTest):
+    def say(self, *words, **variables):
+        return subprocess.run([SAFELAUNCH, *words], env=self.environment(**variables), cwd=self.folder, capture_output=True,
+                              timeout=120, stdin=subprocess.DEVNULL)
+
+    def told(self, *words, **variables):
+        answer = self.say(*words, **variables)
+        self.assertEqual(answer.returncode, 0, answer.stderr.decode())
+        return answer.stdout.decode()
+
+
+class Explains(Speaks):
+    def test_a_cause_is_explained_in_the_language_of_the_locale(self):
+        self.assertIn("显存不足", self.told("explain", "gpu-oom", LANG=ABSENT))
+        self.assertIn("显存不足", self.told("explain", "gpu-oom", LANG="en_US.UTF-8", LC_ALL="zh_TW.UTF-8"))
+        english = self.told("explain", "gpu-oom", LANG="C")
+        self.assertIn("a GPU has no memory left", english)
+        self.assertIsNone(CHINESE.search(english))
+        self.assertEqual(self.told("explain", "gpu-oom"), english)
+
+    def test_a_variable_of_our_own_decides_before_the_locale(self):
+        self.assertIsNone(CHINESE.search(self.told("explain", "gpu-oom", LANG=ABSENT, SAFELAUNCH_LANG="en")))
+        self.assertIn("显存不足", self.told("explain", "gpu-oom", LANG="C", SAFELAUNCH_LANG="zh"))
+
+    def test_chinese_words_find_a_cause_in_any_locale(self):
+        for words, cause in {"主节点少一个进程": "rank-missing", "卡住": "collective-stuck", "端口被占用": "port-taken",
+                             "显存不足": "gpu-oom", "共享内存不够": "shm-small"}.items():
+            for locale in ("C", ABSENT):
+                self.assertTrue(self.told("explain", words, LANG=locale).startswith(f"{cause} "), words)
+
+    def test_words_that_name_nothing_are_answered_in_chinese(self):
+        self.assertEqual(self.told("explain", "今天天气", LANG=ABSENT), "这些文字里没有发现已知的原因。\n")
+
+    def test_a_log_is_explained_in_chinese_with_its_own_lines_as_they_are(self):
+        log = self.folder / "train.log"
+        log.write_text("[rank0]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n")
+        text = self.told("explain", str(log), LANG=ABSENT)
+        self.assertIn("显存不足（GPU OOM） (gpu-oom", text)
+        self.assertIn("CUDA out of memory. Tried to allocate 2.00 GiB", text)
+
+
+class Doctor(Speaks):
+    def test_findings_are_chinese_on_the_screen_and_english_as_json(self):
+        taken = {"LANG": ABSENT, "RANK": "0"}
+        text = self.say("doctor", **taken).stdout.decode()
+        self.assertIn("设了 RANK=0，却没有设 WORLD_SIZE", text)
+        self.assertIn("网卡", text)
+        found = json.loads(self.say("doctor", "--json", **taken).stdout)
+        self.assertIsNone(CHINESE.search(json.dumps(found, ensure_ascii=False)))
+
+
+class Hang(Speaks):
+    def test_a_hang_is_told_in_chinese_and_recorded_in_english(self):
+        words = ["--init-timeout", "4s", *torchrun("--nproc-per-node", "2", "--master-port", str(free_port()), self.script(HANGS))]
+        run = self.run_safelaunch(*words, env=self.environment(LANG=ABSENT))
+        self.assert_status(run, 124)
+        for part in ("rank 1 没到；rank 0 等它加入进程组，已等 ", "它当时空等，位于 job.py:", "never_reaches_init。",
+                     "原因：少了一个 rank（有进程没到）（rank-missing，已确认）", "解决办法：看看那个 rank 在做什么。",
+                     "不再重试：", "退出码 124", f"日志和现场：{run.directory}"):
+            self.assertIn(part, run.err)
+        for file in ("outcome.json", "events.jsonl", "job.json"):
+            self.assertIsNone(CHINESE.search((run.directory / file).read_text()), file)
+        page = (run.directory / "report.html").read_text()
+        for part in ('<html lang="zh-CN">', "<h1>卡住</h1>", "少了一个 rank（有进程没到）", "<h3>各 rank 停在哪里</h3>"):
+            self.assertTrue(part in page, part)
+        self.assert_report(run)
+
+    def assert_report(self, run):
+        chinese = self.told("report", str(run.directory), LANG=ABSENT)
+        self.assertIn("rank 1 没到；rank 0 等它加入进程组", chinese)
+        self.assertIn("判定：卡在 group：", chinese)
+        english = self.told("report", str(run.directory), LANG="C")
+        self.assertIn("Rank 1 was missing; rank 0 waited", english)
+        self.assertIsNone(CHINESE.search(english))
+        self.assertEqual(self.told("report", str(run.directory), "--json", LANG=ABSENT),
+                         self.told("report", str(run.directory), "--json", LANG="C"))
+
+    def test_a_healthy_job_says_nothing_and_keeps_its_bytes(self):
+        run = self.run_safelaunch(sys.executable, "-c", "import sys; sys.stdout.buffer.write(b'\\xe5\\x8d a rank is missing\\n')",
+                                  env=self.environment(LANG=ABSENT), stdout=subprocess.PIPE)
+        self.assert_status(run, 0)
+        self.assertEqual(run.err, "")
+        self.assertIn("a rank is missing", run.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+#include "safelaunch/base/language.h"
+
+#include "catch.h"
+
+using namespace safelaunch;
+
+TEST_CASE("the first locale variable that is set decides the language", "[language]") {
+  CHECK(language_of({}) == Language::english);
+  CHECK(language_of({{"LANG", "zh_CN.UTF-8"}}) == Language::chinese);
+  CHECK(language_of({{"LANG", "zh_CN.UTF-8"}, {"LC_ALL", "C"}}) == Language::english);
+  CHECK(language_of({{"LANG", "zh_CN.UTF-8"}, {"LC_MESSAGES", "en_US.UTF-8"}}) ==
+        Language::english);
+  CHECK(language_of({{"LANG", "en_US.UTF-8"}, {"LC_MESSAGES", "zh_CN.utf8"}}) == Language::chinese);
+  CHECK(language_of({{"LANG", "zh_CN.UTF-8"}, {"LC_ALL", ""}}) == Language::chinese);
+}
+
+TEST_CASE("every Chinese locale has the one translation", "[language]") {
+  for (const char* locale : {"zh", "zh_CN", "zh_TW.UTF-8", "zh_HK.utf8", "zh_CN.UTF-8@pinyin"})
+    CHECK(language_of({{"LANG", locale}}) == Language::chinese);
+  for (const char* locale : {"C", "C.UTF-8", "POSIX", "en_US.UTF-8", "de_DE.UTF-8"})
+    CHECK(language_of({{"LANG", locale}}) == Language::english);
+}
+
+TEST_CASE("a Chinese locale that is not UTF-8 gets English, which it can show", "[language]") {
+  for (const char* locale : {"zh_CN.GBK", "zh_CN.GB18030", "zh_TW.BIG5"})
+    CHECK(language_of({{"LANG", locale}}) == Language::english);
+}
+
+TEST_CASE("SAFELAUNCH_LANG counts more than the locale", "[language]") {
+  CHECK(language_of({{"SAFELAUNCH_LANG", "zh"}, {"LC_ALL", "C"}}) == Language::chinese);
+  CHECK(language_of({{"SAFELAUNCH_LANG", "en"}, {"LANG", "zh_CN.UTF-8"}}) == Language::english);
+  CHECK(language_of({{"SAFELAUNCH_LANG", "fr"}, {"LANG", "zh_CN.UTF-8"}}) == Language::chinese);
+}
+
+TEST_CASE("phrases are read by twos, with their escapes and without comments", "[language]") {
+  const Phrases phrases("# \"no phrase\"\n\"a \\\"b\\\"\":\n  \"甲\"\n\"c\\\\\": \"乙\"\n\"d\"\n");
+  REQUIRE(phrases.find("a \"b\"") != nullptr);
+  CHECK(*phrases.find("a \"b\"") == "甲");
+  CHECK(*phrases.find("c\\") == "乙");
+  CHECK(phrases.find("d") == nullptr);
+  CHECK(phrases.find("no phrase") == nullptr);
+}
+
+TEST_CASE("a finished text is told again by the phrase whose words it has", "[language]") {
+  const Phrases phrases(R"(
+"rank {} waited {} for it to {}": "rank {} 等它{2}，已等 {1}"
+"join": "加入"
+"it was {} in {}": "它当时{}，位于 {}"
+"idling": "空等"
+"nobody was missing": "没有 rank 缺席"
+)");
+  CHECK(phrases.retold("rank 3 waited 5s for it to join") == "rank 3 等它加入，已等 5s");
+  CHECK(phrases.retold(
+            "Rank 3 waited 5s for it to join; nobody was missing. It was idling in a.py:1 f.") ==
+        "rank 3 等它加入，已等 5s；没有 rank 缺席。它当时空等，位于 a.py:1 f。");
+}
+
+TEST_CASE("what no phrase has stays English, mark and all", "[language]") {
+  const Phrases phrases("\"idling\": \"空等\"\n\"{} ({})\": \"{}（{}）\"\n");
+  CHECK(phrases.retold("Another thing; idling. And more.") == "Another thing; 空等。And more.");
+  CHECK(phrases.retold("unknown (here)") == "unknown (here)");
+  CHECK(phrases.retold("").empty());
+  CHECK(phrases.retold("idling · x 1/2 · idling") == "空等 · x 1/2 · 空等");
+}
+
+TEST_CASE("what stands in brackets is told as a part of its sentence", "[language]") {
+  const Phrases phrases(R"_(
+"{} failed first ({}); cost: {}": "no clause has a semicolon"
+"cost: {}": "代价：{}"
+"large ({})": "大（{}）"
+"gloo; no GPU": "用 gloo；没有 GPU"
+"rank {}": "rank {}"
+"{} failed first": "{} 最先失败"
+)_");
+  CHECK(phrases.retold("cost: large (gloo; no GPU)") == "代价：大（用 gloo；没有 GPU）");
+  CHECK(phrases.retold("nccl-x: rank 2 failed first") == "nccl-x：rank 2 最先失败");
+  CHECK(phrases.retold("Rank 0 failed first; cost: none") == "rank 0 最先失败；代价：none");
+}
+
+TEST_CASE("a format is filled in in the language that is spoken", "[language]") {
+  const int rank = 1;
+  CHECK(tr("rank {} ({})", rank, "x") == "rank 1 (x)");
+  speak(Language::chinese);
+  CHECK(tr("rank {} ({})", rank, "x") == "rank 1（x）");
+  CHECK(tr("rank {} on {}", rank, "gpu-1") == "gpu-1 上的 rank 1");
+  CHECK(tr("a rank is missing") == "少了一个 rank（有进程没到）");
+  CHECK(tr("no such phrase: {}", rank) == "no such phrase: 1");
+  speak(Language::english);
+  CHECK(tr("a rank is missing") == "a rank is missing");
+}
