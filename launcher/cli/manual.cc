@@ -43,7 +43,8 @@ constexpr std::array kVariables{
 constexpr std::array kFiles{
     StatusRow{"./safelaunch.yaml, ~/.config/safelaunch/safelaunch.yaml, "
               "/etc/safelaunch/safelaunch.yaml",
-              "options, variables and rules for clusters; the first that is there is read"},
+              "options, variables and rules for clusters; each key of a file stands over the same "
+              "key of the files behind it"},
     StatusRow{"./profiles, ~/.config/safelaunch/profiles, /etc/safelaunch/profiles",
               "profiles; those that are built in need no file"},
     StatusRow{"~/.config/safelaunch/causes.yaml", "causes of your own"},

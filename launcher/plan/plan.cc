@@ -15,6 +15,7 @@
 #include "safelaunch/host/variable_files.h"
 #include "safelaunch/output/rank_selection.h"
 #include "safelaunch/plan/typed_command.h"
+#include "safelaunch/profile/layers.h"
 
 // A plan is made once, before anything runs, from the options, safelaunch.yaml, the command and the
 // environment: the chain of profiles, how many attempts, the workers of our own spawn. Every
@@ -57,7 +58,12 @@ Result<Configuration> read_configuration(const std::string& file, const std::str
     return Error{rule.error().code, of_variable + ": " + rule.error().message};
   if (!rule) return rule.error();
   result.rules = profile::rules_for(config, *rule);
-  if (*rule != nullptr) result.cluster = (*rule)->name;
+  result.locks = config.locks;
+  result.unasked = std::move(found->unasked);
+  if (*rule != nullptr) {
+    result.cluster = (*rule)->name;
+    result.cluster_place = (*rule)->place;
+  }
   const Result<settings::Settings> variables = settings::settings_from(environment);
   if (!variables) return variables.error();
   result.settings = settings::overlay(result.rules.options, *variables);
@@ -265,6 +271,8 @@ Result<RunPlan> make_plan(settings::RunOptions options, Configuration configurat
   plan.command = job::recognise(plan.options.command, environment);
   plan.configuration = std::move(configuration);
   plan.warnings = plan.configuration.warnings;
+  if (!plan.configuration.unasked.empty())
+    plan.settings_from_here = profile::first_telling(environment, plan.configuration.unasked);
   Result<profile::Overrides> overrides =
       profile::parse_overrides(plan.options.set, plan.options.unset);
   if (!overrides) return overrides.error();
