@@ -22,6 +22,10 @@ struct CleanWords {
   bool json = false;
 };
 
+struct ConfigWords {
+  bool json = false;
+};
+
 struct DoctorWords {
   bool json = false;
   bool fix = false;
@@ -104,6 +108,16 @@ struct ProfilesWish {
 
 /// Reads the words of `profiles`. Errors (usage) name the nearest right word.
 [[nodiscard]] Result<ProfilesWish> profiles_wish(std::span<const std::string> words);
+
+/// The part of the settings that `config` is to show.
+struct ConfigWish {
+  enum class Show { settings, check, places };
+  Show show = Show::settings;
+  std::vector<std::string> files{};  ///< the files to check; none: those that a run reads
+};
+
+/// Reads the words of `config`. Errors (usage) name the nearest right word.
+[[nodiscard]] Result<ConfigWish> config_wish(std::span<const std::string> words);
 
 /// Of several running jobs a person has to name one. Error (usage): the ids.
 [[nodiscard]] Result<void> check_only_one(std::span<const report::RunLine> running);

@@ -17,10 +17,10 @@
 namespace safelaunch::cli {
 namespace {
 
-constexpr std::array kVerbs{&kRunVerb,        &kInitVerb,    &kTestVerb,   &kProbeVerb,
-                            &kProfilesVerb,   &kStatusVerb,  &kStacksVerb, &kRunsVerb,
-                            &kReportVerb,     &kExplainVerb, &kDoctorVerb, &kCleanVerb,
-                            &kCompletionVerb, &kManualVerb,  &kVersionVerb};
+constexpr std::array kVerbs{&kRunVerb,      &kInitVerb,       &kTestVerb,    &kProbeVerb,
+                            &kProfilesVerb, &kConfigVerb,     &kStatusVerb,  &kStacksVerb,
+                            &kRunsVerb,     &kReportVerb,     &kExplainVerb, &kDoctorVerb,
+                            &kCleanVerb,    &kCompletionVerb, &kManualVerb,  &kVersionVerb};
 
 // Other spellings that everybody tries.
 constexpr std::array kHelpWords{std::string_view("--help"), std::string_view("-h"),

@@ -64,6 +64,7 @@ extern const Verb kInitVerb;
 extern const Verb kProbeVerb;
 extern const Verb kTestVerb;
 extern const Verb kProfilesVerb;
+extern const Verb kConfigVerb;
 extern const Verb kStatusVerb;
 extern const Verb kStacksVerb;
 extern const Verb kRunsVerb;
