@@ -39,6 +39,11 @@ struct InitWords {
   bool user = false;
 };
 
+struct LogsWords {
+  bool follow = false;
+  std::optional<int> rank{};
+};
+
 struct ProfilesWords {
   bool json = false;
 };
@@ -48,10 +53,12 @@ struct ReportWords {
   std::string html{};               ///< the file for the page; empty: none
   std::string bundle{};             ///< the file for the bundle; empty: none
   bool json = false;
+  bool open = false;  ///< show the page in a browser
 };
 
 struct RunsWords {
   bool json = false;
+  bool ids = false;
 };
 
 struct StacksWords {
@@ -62,6 +69,10 @@ struct StacksWords {
 struct StatusWords {
   bool watching = false;
   bool json = false;
+};
+
+struct StopWords {
+  bool now = false;
 };
 
 struct TestWords {
@@ -122,7 +133,10 @@ struct ConfigWish {
 /// Of several running jobs a person has to name one. Error (usage): the ids.
 [[nodiscard]] Result<void> check_only_one(std::span<const report::RunLine> running);
 
-/// Why `stacks` cannot show a run that is over.
+/// A verb that ends a job takes none by itself. Error (usage): those that run.
+[[nodiscard]] Error no_run_named(std::string_view verb, std::span<const report::RunLine> running);
+
+/// Why `stacks` and `stop` can do nothing with a run that is over.
 [[nodiscard]] Error not_running(const report::RunLine& line);
 
 }  // namespace safelaunch::cli

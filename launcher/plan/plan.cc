@@ -15,6 +15,7 @@
 #include "safelaunch/host/variable_files.h"
 #include "safelaunch/output/rank_selection.h"
 #include "safelaunch/plan/typed_command.h"
+#include "safelaunch/plan/wrapper.h"
 #include "safelaunch/profile/layers.h"
 
 // A plan is made once, before anything runs, from the options, safelaunch.yaml, the command and the
@@ -80,14 +81,14 @@ settings::RunOptions options_under(settings::RunOptions options, const profile::
   return options;
 }
 
-namespace {
-
 // An option that counts nodes or ranks is the wish for workers of our own spawn. The rest of those
 // options may stand in a file for jobs of every kind.
 bool wants_own_workers(const settings::RunOptions& options) {
   return !options.nproc_per_node.empty() || options.nnodes || options.node_rank ||
          options.start_rank || options.world_size;
 }
+
+namespace {
 
 // An IPv6 address stands in brackets before a port, and bare in MASTER_ADDR.
 std::string in_brackets(const std::string& host) {
@@ -266,6 +267,8 @@ Result<RunPlan> make_plan(settings::RunOptions options, Configuration configurat
   Result<std::vector<std::string>> command = spelled_out(
       {std::move(plan.options.command), plan.options.module, wants_own_workers(plan.options)},
       environment);
+  if (!command) return command.error();
+  command = behind_wrapper(*std::move(command), environment);
   if (!command) return command.error();
   plan.options.command = *std::move(command);
   plan.command = job::recognise(plan.options.command, environment);

@@ -79,6 +79,9 @@ struct RunPlan {
   [[nodiscard]] bool others_start_ranks() const;
 };
 
+/// Whether these options make safelaunch spawn the workers itself.
+[[nodiscard]] bool wants_own_workers(const settings::RunOptions& options);
+
 /// Puts together the options, the configuration, the command, the profiles and the host. Reads
 /// files and the host's identity; changes nothing.
 [[nodiscard]] Result<RunPlan> make_plan(settings::RunOptions options, Configuration configuration,
