@@ -77,6 +77,7 @@ TEST_CASE("the help of a verb is its usage, its purpose, its options and an exam
         "\n"
         "Options:\n"
         "  --json                      as JSON\n"
+        "  --ids                       the ids alone, for completions\n"
         "  -h,--help                   this\n"
         "\n"
         "Example:\n"
@@ -88,7 +89,7 @@ TEST_CASE("the help of a verb without words and options is short", "[help]") {
   CHECK(help_of(kVersionVerb) ==
         "Usage: safelaunch version\n"
         "\n"
-        "The version, as --version.\n"
+        "The version, as --version and -V.\n"
         "\n"
         "Options:\n"
         "  -h,--help                   this\n"
