@@ -78,7 +78,7 @@ class Stop(RunVerbs):
         self.addCleanup(other.wait)
         self.addCleanup(other.kill)
         true_text = record.read_text()
-        record.write_text(true_text.replace(f'"pid":{process.pid}', f'"pid":{other.pid}').replace(f'"pid": {process.pid}', f'"pid": {other.pid}'))
+        record.write_text(true_text.replace(str(process.pid), str(other.pid)))
         self.assertNotEqual(record.read_text(), true_text)
         self.say("stop", run, status=64)
         self.assertIsNone(other.poll())

@@ -79,7 +79,8 @@ class Settings(SafelaunchTest):
         pathlib.Path(user).unlink()
         self.here("chain: [no-shm]\n")
         run = self.say("true")
-        self.assertEqual(run.stderr, f"safelaunch: warning: ./safelaunch.yaml is passed over: safelaunch.yaml:1:1: chain is locked by {host}:2:8\n")
+        self.assertEqual(run.stderr, "safelaunch: warning: ./safelaunch.yaml is passed over: "
+                                     f"safelaunch.yaml:1:1: chain is locked by {host}:2:8\n")
         asked = self.say("--config", "safelaunch.yaml", "true", status=78)
         self.assertIn(f"chain is locked by {host}:2:8", asked.stderr)
         self.assertEqual(self.plan("--profile", "no-shm")["chain"][0]["profile"], "no-shm")  # a person may
@@ -156,9 +157,11 @@ class Settings(SafelaunchTest):
 
     def test_check_tells_a_file_that_may_not_lie_in_the_folder_and_a_locked_key(self):
         self.here("env: {LD_PRELOAD: /none.so}\n")
-        self.assertIn("note: it sets LD_PRELOAD, so it holds only where somebody names it", self.say("config", "check", "safelaunch.yaml").stdout)
+        told = self.say("config", "check", "safelaunch.yaml").stdout
+        self.assertIn("note: it sets LD_PRELOAD, so it holds only where somebody names it", told)
         host = self.host("lock: [env]\n")
-        self.assertIn(f"safelaunch.yaml:1:7: env.LD_PRELOAD is locked by {host}:1:8", self.say("config", "check", "safelaunch.yaml", status=78).stderr)
+        refused = self.say("config", "check", "safelaunch.yaml", status=78).stderr
+        self.assertIn(f"safelaunch.yaml:1:7: env.LD_PRELOAD is locked by {host}:1:8", refused)
         self.assertIn("the settings are good", self.say("config", "check", host).stdout)
 
     def test_the_two_kinds_of_file_are_told_apart(self):
