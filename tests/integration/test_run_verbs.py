@@ -110,7 +110,8 @@ class Logs(RunVerbs):
 
     def test_a_running_job_is_followed_to_its_end(self):
         process, run = self.running(SAVES)
-        follower = subprocess.Popen([SAFELAUNCH, "logs", "-f", run], env=self.environment(), cwd=self.folder, stdout=subprocess.PIPE, text=True)
+        follower = subprocess.Popen([SAFELAUNCH, "logs", "-f", run], env=self.environment(), cwd=self.folder,
+                                    stdout=subprocess.PIPE, text=True)
         self.assertEqual([follower.stdout.readline() for _ in range(2)], ["==> attempt-1-basic/launcher.out <==\n", "ready\n"])
         self.say("stop", run)
         process.communicate(timeout=60)
@@ -140,7 +141,8 @@ class Completions(RunVerbs):
         """The words that a shell offers behind this line, for a word that has begun so."""
         script = self.folder / f"completion.{shell}"
         script.write_text(self.say("completion", shell).stdout)
-        ask = {"bash": f"source {script}; COMP_WORDS=({text} '{begun}'); COMP_CWORD=$((${{#COMP_WORDS[@]}}-1)); _safelaunch; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+        ask = {"bash": f"source {script}; COMP_WORDS=({text} '{begun}'); COMP_CWORD=$((${{#COMP_WORDS[@]}}-1)); "
+                       "_safelaunch; printf '%s\\n' \"${COMPREPLY[@]}\"",
                "fish": f"source {script}; complete -C '{text} {begun}'"}[shell]
         environment = self.environment(PATH=f"{pathlib.Path(SAFELAUNCH).parent}:{os.environ['PATH']}", HOME=str(self.folder))
         done = subprocess.run([shell, "-c", ask], env=environment, cwd=self.folder, capture_output=True, text=True, timeout=60)
@@ -160,7 +162,8 @@ class Completions(RunVerbs):
             self.assertIn(self.ids()[0], self.complete("fish", f"safelaunch {verb}"))
         self.assertIn("--init-timeout", self.complete("fish", "safelaunch --port 5 --only", "--"))
         self.assertIn("--html", self.complete("fish", "safelaunch report", "--"))
-        for begun in ("safelaunch torchrun", "safelaunch --port 5 torchrun", "safelaunch run -- torchrun", "safelaunch doctor torchrun report"):
+        for begun in ("safelaunch torchrun", "safelaunch --port 5 torchrun", "safelaunch run -- torchrun",
+                      "safelaunch doctor torchrun report"):
             self.assertNotIn("--init-timeout", self.complete("fish", begun, "--"))
             self.assertNotIn("--fix", self.complete("fish", begun, "--"))
             self.assertNotIn("--html", self.complete("fish", begun, "--"))
