@@ -13,8 +13,24 @@ namespace safelaunch::cli {
 namespace {
 
 constexpr std::string_view kProfileNames = "safelaunch profiles names 2>/dev/null";
+constexpr std::string_view kRunIds = "safelaunch runs --ids 2>/dev/null";
 
 using Words = std::vector<std::string>;
+
+bool takes_run(const Verb& verb) {
+  return verb.takes.starts_with("run");
+}
+
+Words names_where(bool (*holds)(const Verb&)) {
+  Words names;
+  for (const Verb* verb : verbs())
+    if (holds(*verb)) names.emplace_back(verb->name);
+  return names;
+}
+
+bool takes_command(const Verb& verb) {
+  return verb.rest == settings::Rest::command;
+}
 
 bool takes_value(const settings::Option& option) {
   return option.kind != settings::OptionKind::flag;
@@ -94,6 +110,7 @@ std::string bash_first_words() {
   for (const Verb* verb : verbs())
     if (!verb->words.empty())
       text += fmt::format("    {}) echo '{}' ;;\n", verb->name, replaced(verb->words, "|", " "));
+  text += fmt::format("    {}) {} ;;\n", join(names_where(takes_run), "|"), kRunIds);
   return text;
 }
 
@@ -151,7 +168,7 @@ _safelaunch() {
     COMPREPLY=($(compgen -W "$verbs" -- "$word") $(compgen -c -- "$word"))
   elif ((COMP_CWORD == at)) && [[ ' @commands@ ' == *" $verb "* ]]; then
     COMPREPLY=($(compgen -c -- "$word"))
-  elif ((COMP_CWORD == first)); then
+  elif ((COMP_CWORD == first)) || [[ ' @runs@ ' == *" $verb "* ]]; then
     COMPREPLY=($(compgen -W "$(_safelaunch_first_words "$verb")" -- "$word"))
   elif [[ $verb == profiles ]]; then
     COMPREPLY=($(compgen -W "$(@profiles@)" -- "$word"))
@@ -163,14 +180,12 @@ complete -o default -F _safelaunch safelaunch
 std::string bash() {
   Words names;
   for (const Verb* verb : verbs()) names.emplace_back(verb->name);
-  Words before_commands;
-  for (const Verb* verb : verbs())
-    if (verb->rest == settings::Rest::command) before_commands.emplace_back(verb->name);
   return filled(kBashScript, {{"@options@", bash_options()},
                               {"@values@", bash_values()},
                               {"@first@", bash_first_words()},
                               {"@verbs@", join(names, " ")},
-                              {"@commands@", join(before_commands, " ")},
+                              {"@commands@", join(names_where(takes_command), " ")},
+                              {"@runs@", join(names_where(takes_run), " ")},
                               {"@profiles@", std::string(kProfileNames)}});
 }
 
@@ -205,6 +220,7 @@ std::string zsh_specs(const Verb& verb) {
   if (verb.rest == settings::Rest::command) return text + "      '*:: :_normal'\n";
   const std::string words = replaced(verb.words, "|", " ");
   text += words.empty() ? "" : fmt::format("      '1: :({})' \\\n", words);
+  if (takes_run(verb)) return text + "      '*: :_safelaunch_runs'\n";
   return text +
          (&verb == &kProfilesVerb ? "      '2: :_safelaunch_profiles'\n" : "      '*: :_files'\n");
 }
@@ -217,6 +233,11 @@ _safelaunch_profiles() {
   _values -s , profile $names
 }
 
+_safelaunch_runs() {
+  local -a ids=(${(f)"$(@ids@)"})
+  _describe -o nosort run ids
+}
+
 _safelaunch() {
   local -a verbs=(
 @described@  )
@@ -227,7 +248,7 @@ _safelaunch() {
   fi
   if [[ $words[2] == run ]]; then shift words; ((CURRENT--)); fi
   case $words[2] in
-@cases@    *) _arguments -S \
+@cases@    *) _arguments -S -A '-*' \
 @run@      ;;
   esac
 }
@@ -241,10 +262,11 @@ std::string zsh() {
     const std::string help = replaced(verb->help, ":", "\\:");
     described += "    " + in_quotes(fmt::format("{}:{}", verb->name, help)) + "\n";
     if (verb == &kRunVerb) continue;
-    cases += fmt::format("    {}) shift words; ((CURRENT--)); _arguments -S \\\n{}      ;;\n",
-                         verb->name, zsh_specs(*verb));
+    cases += fmt::format("    {}) shift words; ((CURRENT--)); _arguments -S {}\\\n{}      ;;\n",
+                         verb->name, takes_command(*verb) ? "-A '-*' " : "", zsh_specs(*verb));
   }
   return filled(kZshScript, {{"@profiles@", std::string(kProfileNames)},
+                             {"@ids@", std::string(kRunIds)},
                              {"@described@", described},
                              {"@cases@", cases},
                              {"@run@", zsh_specs(kRunVerb)}});
@@ -273,23 +295,62 @@ std::string fish_options(const Verb& verb, std::string_view when) {
   return text;
 }
 
-std::string fish() {
-  Words others;
-  std::string text = "# fish completion for safelaunch; `safelaunch completion fish` makes it.\n";
+// Options of a command are its own, so those of a verb end where its command begins.
+constexpr std::string_view kFishScript =
+    R"sh(# fish completion for safelaunch; `safelaunch completion fish` makes it.
+function __safelaunch_at
+  set -l words (commandline -opc)[2..]
+  set -l verb run
+  if contains -- "$words[1]" @verbs@
+    set verb $words[1]
+    set -e words[1]
+  end
+  test $verb = $argv[1]; or return 1
+  contains $verb @commands@; or return 0
+  while set -q words[1]
+    switch $words[1]
+      case --
+        return 1
+      case '--*=*'
+      case @taking@
+        set -q words[2]; and set -e words[1]
+      case '-*'
+      case '*'
+        return 1
+    end
+    set -e words[1]
+  end
+end
+
+)sh";
+
+std::string options_with_values() {
+  Words words;
   for (const Verb* verb : verbs()) {
+    if (!takes_command(*verb)) continue;
+    for (const settings::Option* option : shown(*verb))
+      if (takes_value(*option))
+        for (std::string& spelling : spellings(*option)) words.push_back(std::move(spelling));
+  }
+  return join(words, " ");
+}
+
+std::string fish() {
+  std::string text =
+      filled(kFishScript, {{"@verbs@", join(names_where([](const Verb&) { return true; }), " ")},
+                           {"@commands@", join(names_where(takes_command), " ")},
+                           {"@taking@", options_with_values()}});
+  for (const Verb* verb : verbs())
     text += fmt::format("complete -c safelaunch -n __fish_use_subcommand -a {} -d {}\n", verb->name,
                         fish_quoted(verb->help));
-    if (verb != &kRunVerb) others.emplace_back(verb->name);
-  }
-  text += fish_options(kRunVerb, "not __fish_seen_subcommand_from " + join(others, " "));
   for (const Verb* verb : verbs()) {
-    if (verb == &kRunVerb) continue;
-    text += fish_options(*verb, fmt::format("__fish_seen_subcommand_from {}", verb->name));
+    const std::string when = fmt::format("__safelaunch_at {}", verb->name);
+    text += fish_options(*verb, when);
+    if (takes_run(*verb))
+      text += fmt::format("complete -c safelaunch -n '{}' -f -a '({})'\n", when, kRunIds);
   }
-  text +=
-      fmt::format("complete -c safelaunch -n '__fish_seen_subcommand_from profiles' -a '({})'\n",
-                  kProfileNames);
-  return text;
+  return text + fmt::format("complete -c safelaunch -n '__safelaunch_at profiles' -a '({})'\n",
+                            kProfileNames);
 }
 
 int write_completions(std::span<const std::string> words) {
@@ -319,11 +380,11 @@ Result<std::string> completions_for(std::span<const std::string> words) {
 const Verb kCompletionVerb{
     .name = "completion",
     .function = write_completions,
-    .help = "bash | zsh | fish: a script that completes verbs, options and profiles",
+    .help = "bash | zsh | fish: a script that completes verbs, options, profiles and runs",
     .usage = "bash | zsh | fish",
     .purpose =
-        "Prints a script by which a shell completes verbs, options, their values and the names of "
-        "profiles. For bash: `eval \"$(safelaunch completion bash)\"`.",
+        "Prints a script by which a shell completes verbs, options, their values, and the names of "
+        "profiles and runs. For bash: `eval \"$(safelaunch completion bash)\"`.",
     .example = "eval \"$(safelaunch completion bash)\"",
     .words = kShells,
     .takes = kManyWords};

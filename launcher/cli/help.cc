@@ -103,7 +103,7 @@ std::string general_help() {
 const Verb kVersionVerb{.name = "version",
                         .function = tell_version,
                         .help = "the version",
-                        .purpose = "The version, as --version.",
+                        .purpose = "The version, as --version and -V.",
                         .example = "safelaunch version"};
 const Verb kHelpVerb{.name = "help",
                      .function = tell_help,

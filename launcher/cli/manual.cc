@@ -34,6 +34,7 @@ constexpr std::array kStatuses{
 
 // These variables stand in no table of options.
 constexpr std::array kVariables{
+    StatusRow{"SAFELAUNCH=off", "safelaunch becomes the command of a run, and does nothing else"},
     StatusRow{"SAFELAUNCH_KEEP=1",
               "in the environment of a process that a job starts: the process goes on when the job "
               "ends"},
@@ -46,7 +47,8 @@ constexpr std::array kVariables{
 constexpr std::array kFiles{
     StatusRow{"./safelaunch.yaml, ~/.config/safelaunch/safelaunch.yaml, "
               "/etc/safelaunch/safelaunch.yaml",
-              "options, variables and rules for clusters; the first that is there is read"},
+              "options, variables and rules for clusters; each key of a file stands over the same "
+              "key of the files behind it"},
     StatusRow{"./profiles, ~/.config/safelaunch/profiles, /etc/safelaunch/profiles",
               "profiles; those that are built in need no file"},
     StatusRow{"~/.config/safelaunch/causes.yaml", "causes of your own"},

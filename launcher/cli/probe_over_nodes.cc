@@ -46,7 +46,7 @@ nodes::ProbedNode look_here(ProbePlan& plan) {
 
 /// Lines go to stderr, since stdout is for node 0's answer, and a starter (Slurm) may mix the
 /// output of all nodes.
-void tell(const std::string& line) {
+void say_on_stderr(const std::string& line) {
   std::fputs(harmless(fmt::format("safelaunch: {}\n", line)).c_str(), stderr);
 }
 
@@ -59,7 +59,7 @@ class NodesScreen final : public nodes::NodeProbeListener {
         shows_(!plan.options.json),
         width_(longest_name(plan.profiles)) {}
 
-  void say(const std::string& line) override { tell(line); }
+  void say(const std::string& line) override { say_on_stderr(line); }
 
   void nodes_met(const nodes::ProbedNodes& nodes) override {
     nodes_ = nodes;
@@ -89,7 +89,7 @@ class NodesScreen final : public nodes::NodeProbeListener {
 
 int report_nodes(const ProbePlan& plan, const nodes::NodeProbeEnd& end) {
   if (!end.leads) {
-    tell(end.why);
+    say_on_stderr(end.why);
     if (plan.options.json && plan.party->placement.node == 0) answer(no_result_json(end));
     return end.exit_code;
   }

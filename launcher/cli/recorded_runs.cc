@@ -25,15 +25,25 @@ std::filesystem::file_time_type oldest_that_may_run() {
 constexpr std::array kRunsOptions{
     settings::Option{
         .name = "json", .put = settings::put_into<&RunsWords::json>, .help = "as JSON"},
+    settings::Option{.name = "ids",
+                     .put = settings::put_into<&RunsWords::ids>,
+                     .help = "the ids alone, for completions"},
 };
+
+std::string ids_of(std::span<const report::KnownRun> runs) {
+  std::string text;
+  for (const report::KnownRun& run : runs) text += run.id + "\n";
+  return text;
+}
 
 int list_runs(std::span<const std::string> words) {
   RunsWords given;
   std::vector<std::string> rest;
   if (const auto status = settle(kRunsVerb, words, &given, rest)) return *status;
+  const std::vector<report::KnownRun> runs = report::known_runs(places_of_runs());
+  if (given.ids) return answer(ids_of(runs));
   std::vector<report::RunLine> lines;
-  for (const report::KnownRun& run : report::known_runs(places_of_runs()))
-    lines.push_back(line_of(run));
+  for (const report::KnownRun& run : runs) lines.push_back(line_of(run));
   return given.json ? answer(report::runs_json(lines)) : answer_in_prose(report::render(lines));
 }
 
@@ -52,6 +62,14 @@ report::RunLine line_of(const report::KnownRun& run) {
                                                      run.began);
   }
   return line;
+}
+
+std::vector<report::RunLine> lines_of_running() {
+  std::vector<report::RunLine> running;
+  for (const report::KnownRun& run : report::known_runs(places_of_runs()))
+    if (report::RunLine line = line_of(run); line.state == report::RunRecord::State::running)
+      running.push_back(std::move(line));
+  return running;
 }
 
 report::RunLife life_of(const report::RunLine& line, std::string_view boot_id) {

@@ -13,6 +13,9 @@ namespace safelaunch::cli {
 /// The line of a run, with whether it runs now.
 [[nodiscard]] report::RunLine line_of(const report::KnownRun& run);
 
+/// The runs that go on now.
+[[nodiscard]] std::vector<report::RunLine> lines_of_running();
+
 /// Whether the run of this line is over, seen from the boot with this id.
 [[nodiscard]] report::RunLife life_of(const report::RunLine& line, std::string_view boot_id);
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "check_file.h"
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
@@ -33,10 +34,6 @@ int show_one_profile(profile::ProfileLibrary& library, const ProfilesWish& wish,
   const Result<profile::Profile> profile = library.load(wish.profile);
   pass_on_warnings(library);
   if (!profile) return refuse(profile.error());
-  if (wish.show == Show::check) {
-    if (const auto unknown = plan::unknown_causes(*profile)) return refuse(*unknown);
-    return answer(profile::render_check(*profile));
-  }
   if (wish.show == Show::exports) return answer(profile::render_exports(*profile));
   return answer(json ? profile::profile_json(*profile) : profile::render_profile(*profile));
 }
@@ -63,6 +60,8 @@ int tell_of_profiles(std::span<const std::string> words) {
     case Show::names: return answer(join(library.names(), "\n") + "\n");  // for completions
     case Show::schema_of_profile: return answer(profile::schema_of(profile::FileKind::profile));
     case Show::schema_of_config: return answer(profile::schema_of(profile::FileKind::config));
+    case Show::check:
+      return tell(check_file(wish->profile, profile::FileKind::profile, current_environment()));
     default: return show_one_profile(library, *wish, given.json);
   }
 }

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -9,6 +10,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/harmless.h"
 #include "safelaunch/base/paper.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/doctor/examine.h"
 #include "safelaunch/gpu/reader.h"
@@ -76,6 +78,9 @@ constexpr std::array kReportOptions{
                      .put = settings::put_into<&ReportWords::html>,
                      .value = "FILE",
                      .help = "the same as one page that needs no network"},
+    settings::Option{.name = "open",
+                     .put = settings::put_into<&ReportWords::open>,
+                     .help = "show the page in $BROWSER, or else by xdg-open"},
     settings::Option{.name = "bundle",
                      .kind = settings::OptionKind::text,
                      .put = settings::put_into<&ReportWords::bundle>,
@@ -151,9 +156,39 @@ void print_text(const std::filesystem::path& directory) {
   answer_in_prose(report::text_report(run));
 }
 
-Result<void> report(const ReportWords& words) {
+// The words that show a file in a browser; empty where there is none to be found. BROWSER holds
+// commands with colons between them, of which the first counts; %s in one stands for the file.
+std::vector<std::string> browser_for(const std::string& file, const Environment& environment) {
+  std::string_view commands = value_or(environment, "BROWSER");
+  if (commands.empty() && launch::find_program("xdg-open", environment)) commands = "xdg-open";
+  std::vector<std::string> words;
+  for (std::string_view rest = take_word(commands, ':'); !rest.empty();)
+    if (const std::string_view word = take_word(rest); !word.empty()) words.emplace_back(word);
+  const auto place = std::ranges::find(words, "%s");
+  if (place != words.end())
+    *place = file;
+  else if (!words.empty())
+    words.push_back(file);
+  return words;
+}
+
+// The verb's work is done, so the process becomes the browser. Its path has been told.
+void become_browser(const std::string& file) {
+  std::error_code none;
+  std::vector<std::string> words =
+      browser_for(std::filesystem::absolute(file, none).native(), current_environment());
+  if (words.empty()) return;
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  ::execvp(pointers.front(), pointers.data());
+  warn(fmt::format("cannot start {}: {}", words.front(), std::strerror(errno)));
+}
+
+Result<void> report(ReportWords words) {
   const Result<std::filesystem::path> directory = directory_of(words.runs);
   if (!directory) return directory.error();
+  if (words.open && words.html.empty()) words.html = *directory / "report.html";
   if (!words.html.empty())
     if (const Result<void> written = write_page(*directory, words); !written)
       return written.error();
@@ -164,6 +199,7 @@ Result<void> report(const ReportWords& words) {
     print_json(*directory);
   else if (words.html.empty() && words.bundle.empty())
     print_text(*directory);
+  if (words.open) become_browser(words.html);
   return {};
 }
 
@@ -197,7 +233,7 @@ std::string versions_text(const doctor::HostFacts& facts) {
 
 const Verb kReportVerb{.name = "report",
                        .function = report_words,
-                       .help = "[RUN] [--html FILE] [--bundle FILE]: what a run did",
+                       .help = "[RUN] [--open] [--html FILE] [--bundle FILE]: what a run did",
                        .usage = "[RUN] [OPTIONS]",
                        .purpose =
                            "Shows what a run did: attempts, stages, the missing ranks, the cause, "

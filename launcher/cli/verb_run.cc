@@ -17,6 +17,7 @@
 #include "safelaunch/launch/room.h"
 #include "safelaunch/plan/host_checks.h"
 #include "safelaunch/plan/json_file.h"
+#include "safelaunch/plan/wrapper.h"
 #include "safelaunch/profile/library.h"
 #include "safelaunch/run/dry_run.h"
 #include "safelaunch/run/run_job.h"
@@ -120,19 +121,29 @@ int run_command(std::span<const std::string> words) {
     if (*wish == Wish::nothing) return kInterruptedStatus;
   }
   if (const Result<void> known = check_command(*plan); !known) return refuse(known.error());
-  return plan->options.dry_run ? show(*plan) : run_and_tidy(std::move(*plan));
+  if (plan->options.dry_run) return show(*plan);
+  if (const Result<void> entered = plan::enter(plan->options.command, plan->environment); !entered)
+    return refuse(entered.error());
+  return run_and_tidy(std::move(*plan));
 }
 
 int run_without_verb(std::span<const std::string> words) {
-  if (!words.empty() && instead_of(words.front())) {
-    const auto program = launch::find_program(words.front(), current_environment());
-    const auto why = program ? no_verb(words, *program) : std::nullopt;
-    if (why) return refuse({Errc::usage, *why});
-  }
-  return run_command(words);
+  const std::optional<Error> mistaken = taken_for_verb(words);
+  return mistaken ? refuse(*mistaken) : run_command(words);
 }
 
 }  // namespace
+
+Error no_command() {
+  return {Errc::usage, "there is no command to run (safelaunch --help lists the options)"};
+}
+
+std::optional<Error> taken_for_verb(std::span<const std::string> words) {
+  if (words.empty() || !instead_of(words.front())) return std::nullopt;
+  const auto program = launch::find_program(words.front(), current_environment());
+  const auto why = program ? no_verb(words, *program) : std::nullopt;
+  return why ? std::optional(Error{Errc::usage, *why}) : std::nullopt;
+}
 
 Result<settings::RunOptions> parse_run_options(std::span<const std::string> words,
                                                const OptionDefaults& defaults) {
@@ -150,8 +161,7 @@ Result<settings::RunOptions> parse_run_options(std::span<const std::string> word
     if (settings::overrules(typed, name)) continue;
     if (const Result<void> done = complete(options, name, setting); !done) return done.error();
   }
-  if (options.command.empty())
-    return Error{Errc::usage, "there is no command to run (safelaunch --help lists the options)"};
+  if (options.command.empty()) return no_command();
   return options;
 }
 

@@ -22,6 +22,13 @@ using OptionDefaults = std::function<Result<settings::Settings>(const std::strin
 [[nodiscard]] Result<settings::RunOptions> parse_run_options(std::span<const std::string> words,
                                                              const OptionDefaults& defaults);
 
+/// The refusal of words that name no command.
+[[nodiscard]] Error no_command();
+
+/// Why words behind `safelaunch` are refused that look like a verb of other tools; nullopt: they
+/// are a command.
+[[nodiscard]] std::optional<Error> taken_for_verb(std::span<const std::string> words);
+
 /// Tail of the error that a command does not exist: the verb or profile that was meant, or what
 /// safelaunch has in place of another tool's verb.
 [[nodiscard]] std::string hint_for_command(std::string_view word);

@@ -18,14 +18,6 @@
 namespace safelaunch::cli {
 namespace {
 
-std::vector<report::RunLine> lines_of_running() {
-  std::vector<report::RunLine> running;
-  for (const report::KnownRun& run : report::known_runs(places_of_runs()))
-    if (report::RunLine line = line_of(run); line.state == report::RunRecord::State::running)
-      running.push_back(std::move(line));
-  return running;
-}
-
 stacks::JobPlaces places_of_run(const report::RunLine& line) {
   std::string title = fmt::format("run {}", line.run.id);
   if (const auto status = report::read_status(line.run.directory))

@@ -2,6 +2,8 @@
 
 #include "safelaunch/clean/removal.h"
 #include "safelaunch/doctor/advice_text.h"
+#include "safelaunch/plan/plan.h"
+#include "safelaunch/profile/layers.h"
 #include "safelaunch/report/status.h"
 #include "safelaunch/trial/scene.h"
 #include "verb_wishes.h"
@@ -18,6 +20,29 @@ struct RunningRun {
 /// The screen of `status`. Where nothing runs it tells how the last run ended, if there was one.
 [[nodiscard]] std::string render_running(std::span<const RunningRun> runs,
                                          const std::optional<report::RunLine>& last);
+
+/// A setting that holds here.
+struct ShownSetting {
+  std::string key;  ///< "chain", "env.NCCL_DEBUG", "options.grace", "cluster"
+  std::string value;
+  std::string origin;  ///< "/etc/safelaunch/safelaunch.yaml:3:8", "SAFELAUNCH_GRACE"
+  bool locked = false;
+};
+
+/// All settings that files and SAFELAUNCH_* variables give here, without secrets. The layers tell
+/// which file takes a variable away.
+[[nodiscard]] std::vector<ShownSetting> settings_shown(const plan::Configuration& configuration,
+                                                       std::span<const profile::ConfigLayer> layers,
+                                                       const redact::Redactor& redactor);
+
+/// The answer of `config show`, and the same as JSON; `files` are those that hold.
+[[nodiscard]] std::string render_settings(std::span<const ShownSetting> settings);
+[[nodiscard]] std::string settings_json(std::span<const ShownSetting> settings,
+                                        std::span<const profile::ConfigLayer> layers);
+
+/// The answer of `config path`, and the same as JSON.
+[[nodiscard]] std::string render_places(std::span<const profile::ConfigLayer> layers);
+[[nodiscard]] std::string places_json(std::span<const profile::ConfigLayer> layers);
 
 /// The list of `clean`, a line each, and the same as JSON.
 [[nodiscard]] std::string render_removals(std::span<const clean::Removal> lines);

@@ -22,6 +22,10 @@ struct CleanWords {
   bool json = false;
 };
 
+struct ConfigWords {
+  bool json = false;
+};
+
 struct DoctorWords {
   bool json = false;
   bool fix = false;
@@ -34,6 +38,11 @@ struct InitWords {
   bool user = false;
 };
 
+struct LogsWords {
+  bool follow = false;
+  std::optional<int> rank{};
+};
+
 struct ProfilesWords {
   bool json = false;
 };
@@ -43,10 +52,12 @@ struct ReportWords {
   std::string html{};               ///< the file for the page; empty: none
   std::string bundle{};             ///< the file for the bundle; empty: none
   bool json = false;
+  bool open = false;  ///< show the page in a browser
 };
 
 struct RunsWords {
   bool json = false;
+  bool ids = false;
 };
 
 struct StacksWords {
@@ -57,6 +68,10 @@ struct StacksWords {
 struct StatusWords {
   bool watching = false;
   bool json = false;
+};
+
+struct StopWords {
+  bool now = false;
 };
 
 struct TestWords {
@@ -104,10 +119,23 @@ struct ProfilesWish {
 /// Reads the words of `profiles`. Errors (usage) name the nearest right word.
 [[nodiscard]] Result<ProfilesWish> profiles_wish(std::span<const std::string> words);
 
+/// The part of the settings that `config` is to show.
+struct ConfigWish {
+  enum class Show { settings, check, places };
+  Show show = Show::settings;
+  std::vector<std::string> files{};  ///< the files to check; none: those that a run reads
+};
+
+/// Reads the words of `config`. Errors (usage) name the nearest right word.
+[[nodiscard]] Result<ConfigWish> config_wish(std::span<const std::string> words);
+
 /// Of several running jobs a person has to name one. Error (usage): the ids.
 [[nodiscard]] Result<void> check_only_one(std::span<const report::RunLine> running);
 
-/// Why `stacks` cannot show a run that is over.
+/// A verb that ends a job takes none by itself. Error (usage): those that run.
+[[nodiscard]] Error no_run_named(std::string_view verb, std::span<const report::RunLine> running);
+
+/// Why `stacks` and `stop` can do nothing with a run that is over.
 [[nodiscard]] Error not_running(const report::RunLine& line);
 
 }  // namespace safelaunch::cli

@@ -21,10 +21,10 @@
 namespace safelaunch::cli {
 namespace {
 
-constexpr std::array kVerbs{&kRunVerb,        &kInitVerb,    &kTestVerb,   &kProbeVerb,
-                            &kProfilesVerb,   &kStatusVerb,  &kStacksVerb, &kRunsVerb,
-                            &kReportVerb,     &kExplainVerb, &kDoctorVerb, &kCleanVerb,
-                            &kCompletionVerb, &kManualVerb,  &kVersionVerb};
+constexpr std::array kVerbs{
+    &kRunVerb,     &kInitVerb,   &kTestVerb,  &kProbeVerb,      &kProfilesVerb, &kConfigVerb,
+    &kStatusVerb,  &kStacksVerb, &kRunsVerb,  &kStopVerb,       &kLogsVerb,     &kReportVerb,
+    &kExplainVerb, &kDoctorVerb, &kCleanVerb, &kCompletionVerb, &kManualVerb,   &kVersionVerb};
 
 // Other spellings that everybody tries.
 constexpr std::array kHelpWords{std::string_view("--help"), std::string_view("-h"),
@@ -32,7 +32,7 @@ constexpr std::array kHelpWords{std::string_view("--help"), std::string_view("-h
 
 const Verb* lookup(std::string_view word) {
   if (std::ranges::find(kHelpWords, word) != kHelpWords.end()) return &kHelpVerb;
-  if (word == "--version") return &kVersionVerb;
+  if (word == "--version" || word == "-V") return &kVersionVerb;
   if (word == "completions") return &kCompletionVerb;
   const auto found = std::ranges::find(kVerbs, word, &Verb::name);
   return found == kVerbs.end() ? nullptr : *found;
@@ -54,11 +54,11 @@ struct ForeignVerb {
   std::string_view instead;
 };
 
-constexpr std::string_view kToEnd = "Ctrl-C in a job's terminal ends it";
+constexpr std::string_view kToEnd = "safelaunch stop RUN ends a job, as Ctrl-C in its terminal";
 constexpr std::string_view kToSee = "safelaunch status --watch shows your running jobs";
 constexpr std::string_view kToList = "safelaunch runs lists the runs";
-constexpr std::string_view kToRead =
-    "safelaunch report shows what a run did, and where its logs are";
+constexpr std::string_view kToReport = "safelaunch report shows what a run did";
+constexpr std::string_view kToRead = "safelaunch logs shows the output of a run";
 constexpr std::string_view kToCheck = "safelaunch doctor checks this host";
 constexpr std::string_view kToClean = "safelaunch clean removes what earlier runs left";
 constexpr std::string_view kToStart = "safelaunch COMMAND starts a job";
@@ -73,11 +73,10 @@ constexpr std::array kForeignVerbs{
     ForeignVerb{"info", kToCheck},    ForeignVerb{"kill", kToEnd},
     ForeignVerb{"killall", kToEnd},   ForeignVerb{"launch", kToStart},
     ForeignVerb{"list", kToList},     ForeignVerb{"log", kToRead},
-    ForeignVerb{"logs", kToRead},     ForeignVerb{"ls", kToList},
-    ForeignVerb{"monitor", kToSee},   ForeignVerb{"pkill", kToEnd},
-    ForeignVerb{"ps", kToSee},        ForeignVerb{"show", kToRead},
-    ForeignVerb{"start", kToStart},   ForeignVerb{"stat", kToSee},
-    ForeignVerb{"stop", kToEnd},      ForeignVerb{"tail", kToRead},
+    ForeignVerb{"ls", kToList},       ForeignVerb{"monitor", kToSee},
+    ForeignVerb{"pkill", kToEnd},     ForeignVerb{"ps", kToSee},
+    ForeignVerb{"show", kToReport},   ForeignVerb{"start", kToStart},
+    ForeignVerb{"stat", kToSee},      ForeignVerb{"tail", kToRead},
     ForeignVerb{"terminate", kToEnd}, ForeignVerb{"top", kToSee},
     ForeignVerb{"watch", kToSee},
 };
@@ -111,6 +110,11 @@ bool is_verb(std::string_view word) {
 const Verb& find_verb(std::string_view word) {
   const Verb* found = lookup(word);
   return found != nullptr ? *found : kNoVerb;
+}
+
+std::vector<std::string> words_behind(int argc, char** argv) {
+  if (argc < 2) return {};
+  return {argv + (is_verb(argv[1]) ? 2 : 1), argv + argc};
 }
 
 std::string did_you_mean_verb(std::string_view word) {

@@ -40,6 +40,9 @@ inline constexpr std::string_view kManyWords = "any";
 /// the command.
 [[nodiscard]] const Verb& find_verb(std::string_view word);
 
+/// The words of the command line behind the verb, or all where there is none.
+[[nodiscard]] std::vector<std::string> words_behind(int argc, char** argv);
+
 /// Whether the word is a verb, so that it is not the command's first.
 [[nodiscard]] bool is_verb(std::string_view word);
 
@@ -64,9 +67,12 @@ extern const Verb kInitVerb;
 extern const Verb kProbeVerb;
 extern const Verb kTestVerb;
 extern const Verb kProfilesVerb;
+extern const Verb kConfigVerb;
 extern const Verb kStatusVerb;
 extern const Verb kStacksVerb;
 extern const Verb kRunsVerb;
+extern const Verb kStopVerb;
+extern const Verb kLogsVerb;
 extern const Verb kReportVerb;
 extern const Verb kExplainVerb;
 extern const Verb kDoctorVerb;

@@ -8,11 +8,11 @@
 #include <cerrno>
 #include <csignal>
 
-#include "pidfd.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/process.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/proc.h"
+#include "safelaunch/launch/pidfd.h"
 
 // A signal may reach only what is below us, and not a stranger who has got the pid since. So a
 // process is opened before its parent is read. Two things can prove that nothing is left: the

@@ -12,10 +12,10 @@
 #include <cstdint>
 #include <utility>
 
-#include "pidfd.h"
 #include "safelaunch/base/time.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/host/proc.h"
+#include "safelaunch/launch/pidfd.h"
 
 // A pidfd tells when a process has ended, not how. The status is read from /proc while its parent
 // has not reaped it, and from the pidfd afterwards, which newer kernels allow. Where no descriptor

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/base/trusted_path.h"
 
 // A program is looked for as a shell does it: a file that cannot be executed is passed over as long
@@ -52,6 +53,16 @@ Result<std::string> find_program(std::string_view word, const Environment& envir
   return Error{Errc::not_found,
                is_path ? fmt::format("no such file: {}", word)
                        : fmt::format("command not found: '{}' (looked in PATH)", word)};
+}
+
+std::vector<std::string> programs_in_path(std::string_view name, const Environment& environment) {
+  std::vector<std::string> programs;
+  for (std::string_view rest = value_or(environment, "PATH", kDefaultPath); !rest.empty();) {
+    const std::string_view folder = take_word(rest, ':');
+    std::string path = fmt::format("{}/{}", folder.empty() ? "." : folder, name);
+    if (examine(path) == Candidate::good) programs.push_back(std::move(path));
+  }
+  return programs;
 }
 
 namespace {

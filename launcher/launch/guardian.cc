@@ -15,9 +15,9 @@
 
 #include "halves.h"
 #include "inherited.h"
-#include "pidfd.h"
 #include "safelaunch/host/proc.h"
 #include "safelaunch/launch/descendants.h"
+#include "safelaunch/launch/pidfd.h"
 #include "safelaunch/launch/terminal_loan.h"
 
 /// The guardian is a loop over signals: it hands each on, looks after children at a SIGCHLD, and

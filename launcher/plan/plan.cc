@@ -15,6 +15,8 @@
 #include "safelaunch/host/variable_files.h"
 #include "safelaunch/output/rank_selection.h"
 #include "safelaunch/plan/typed_command.h"
+#include "safelaunch/plan/wrapper.h"
+#include "safelaunch/profile/layers.h"
 
 // A plan is made once, before anything runs, from the options, safelaunch.yaml, the command and the
 // environment: the chain of profiles, how many attempts, the workers of our own spawn. Every
@@ -57,7 +59,12 @@ Result<Configuration> read_configuration(const std::string& file, const std::str
     return Error{rule.error().code, of_variable + ": " + rule.error().message};
   if (!rule) return rule.error();
   result.rules = profile::rules_for(config, *rule);
-  if (*rule != nullptr) result.cluster = (*rule)->name;
+  result.locks = config.locks;
+  result.unasked = std::move(found->unasked);
+  if (*rule != nullptr) {
+    result.cluster = (*rule)->name;
+    result.cluster_place = (*rule)->place;
+  }
   const Result<settings::Settings> variables = settings::settings_from(environment);
   if (!variables) return variables.error();
   result.settings = settings::overlay(result.rules.options, *variables);
@@ -74,14 +81,14 @@ settings::RunOptions options_under(settings::RunOptions options, const profile::
   return options;
 }
 
-namespace {
-
 // An option that counts nodes or ranks is the wish for workers of our own spawn. The rest of those
 // options may stand in a file for jobs of every kind.
 bool wants_own_workers(const settings::RunOptions& options) {
   return !options.nproc_per_node.empty() || options.nnodes || options.node_rank ||
          options.start_rank || options.world_size;
 }
+
+namespace {
 
 // An IPv6 address stands in brackets before a port, and bare in MASTER_ADDR.
 std::string in_brackets(const std::string& host) {
@@ -261,10 +268,14 @@ Result<RunPlan> make_plan(settings::RunOptions options, Configuration configurat
       {std::move(plan.options.command), plan.options.module, wants_own_workers(plan.options)},
       environment);
   if (!command) return command.error();
+  command = behind_wrapper(*std::move(command), environment);
+  if (!command) return command.error();
   plan.options.command = *std::move(command);
   plan.command = job::recognise(plan.options.command, environment);
   plan.configuration = std::move(configuration);
   plan.warnings = plan.configuration.warnings;
+  if (!plan.configuration.unasked.empty())
+    plan.settings_from_here = profile::first_telling(environment, plan.configuration.unasked);
   Result<profile::Overrides> overrides =
       profile::parse_overrides(plan.options.set, plan.options.unset);
   if (!overrides) return overrides.error();

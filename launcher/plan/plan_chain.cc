@@ -47,9 +47,7 @@ Result<std::vector<std::string>> choose_chain(RunPlan& plan) {
     return profile::parse_chain(plan.options.profiles);
   }
   std::vector<std::string> chain = plan.configuration.rules.chain;
-  plan.chain_origin = plan.configuration.cluster.empty()
-                          ? "safelaunch.yaml"
-                          : "cluster rule " + plan.configuration.cluster;
+  plan.chain_origin = to_string(plan.configuration.rules.chain_place);
   if (chain.empty()) {
     chain = profile::default_chain();
     plan.chain_origin = "the default";

@@ -10,13 +10,11 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/profile/chain.h"
-#include "safelaunch/profile/library.h"
-#include "safelaunch/profile/trust.h"
 #include "safelaunch/profile/yaml_file.h"
+#include "safelaunch/settings/run_options.h"
 
-// The first safelaunch.yaml that is found decides: the one of --config, that of SAFELAUNCH_CONFIG,
-// the working directory's, the user's, the host's. The working directory may be anybody's, so a
-// file there that was not named may only do what does no harm.
+// The text of one safelaunch.yaml becomes rules, and a cluster rule stands over the rest of its
+// file. layers.cc puts the files of a host together.
 namespace safelaunch::profile {
 namespace {
 
@@ -139,28 +137,31 @@ Result<const ClusterRule*> choose_cluster(const Config& config, std::string_view
     return Error{Errc::usage, fmt::format("--cluster {}: there is no safelaunch.yaml here, which "
                                           "would hold the rule; --config names one elsewhere",
                                           name)};
-  return Error{Errc::usage, fmt::format("--cluster {}: {} has no such rule{}", name, config.origin,
-                                        did_you_mean(name, names))};
+  return Error{Errc::usage, fmt::format("--cluster {}: there is no such rule in {}{}", name,
+                                        config.origin, did_you_mean(name, names))};
+}
+
+Rules overlay(Rules lower, const Rules& upper) {
+  if (!upper.chain.empty()) {
+    lower.chain = upper.chain;
+    lower.chain_place = upper.chain_place;
+  }
+  for (const auto& [name, setting] : upper.variables.env) {
+    lower.variables.env[name] = setting;
+    // The upper word on a variable replaces the opposite word below.
+    std::erase(lower.variables.unset, name);
+  }
+  for (const std::string& name : upper.variables.unset) {
+    lower.variables.env.erase(name);
+    std::erase(lower.variables.unset, name);
+    lower.variables.unset.push_back(name);
+  }
+  lower.options = settings::overlay(std::move(lower.options), upper.options);
+  return lower;
 }
 
 Rules rules_for(const Config& config, const ClusterRule* cluster) {
-  Rules rules = config.everywhere;
-  if (cluster == nullptr) return rules;
-  if (!cluster->rules.chain.empty()) {
-    rules.chain = cluster->rules.chain;
-    rules.chain_place = cluster->rules.chain_place;
-  }
-  for (const auto& [name, setting] : cluster->rules.variables.env) {
-    rules.variables.env[name] = setting;
-    // The rule's word on a variable replaces the opposite word of the top level.
-    std::erase(rules.variables.unset, name);
-  }
-  for (const std::string& name : cluster->rules.variables.unset) {
-    rules.variables.env.erase(name);
-    rules.variables.unset.push_back(name);
-  }
-  rules.options = settings::overlay(std::move(rules.options), cluster->rules.options);
-  return rules;
+  return cluster == nullptr ? config.everywhere : overlay(config.everywhere, cluster->rules);
 }
 
 std::optional<std::string> refuse_network(std::string_view network) {
@@ -181,7 +182,10 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-constexpr std::array kFileKeys{"chain"sv, "env"sv, "unset"sv, "options"sv, "clusters"sv};
+constexpr std::array kFileKeys{"chain"sv, "env"sv, "unset"sv, "options"sv, "clusters"sv, "lock"sv};
+constexpr std::array kOfConfigAlone{"chain"sv, "clusters"sv, "lock"sv};
+constexpr std::array kOfProfileAlone{"name"sv,    "extends"sv, "heals"sv,     "timeouts"sv,
+                                     "backend"sv, "args"sv,    "processes"sv, "description"sv};
 constexpr std::array kClusterKeys{"name"sv, "match"sv, "chain"sv, "env"sv, "unset"sv, "options"sv};
 constexpr std::array kMatchKeys{"hostname"sv, "gpu"sv, "env"sv, "network"sv};
 
@@ -280,78 +284,62 @@ Mistakes read_clusters(const YamlNode& node, std::vector<ClusterRule>& clusters)
   return mistakes;
 }
 
-// The config at a path; none where there is no file.
-Result<std::optional<Config>> read_if_there(const std::string& path) {
-  const Result<std::optional<std::string>> text = read_trusted_file(path);
-  if (text.has_error()) return text.error();
-  if (!*text) return std::optional<Config>();
-  Result<Config> config = read_config(**text, path);
-  if (config.has_error()) return config.error();
-  return std::optional(std::move(*config));
+// Says why a word is no key that can be locked, or nullopt.
+std::optional<std::string> refuse_lock(std::string_view word) {
+  if (word == "chain" || word == "env" || word == "options" || word == "clusters")
+    return std::nullopt;
+  const std::string_view name = word.substr(std::min(word.find('.'), word.size() - 1) + 1);
+  if (word.starts_with("clusters.") && !name.empty()) return std::nullopt;
+  if (word.starts_with("env.") && is_variable_name(name)) return std::nullopt;
+  std::vector<std::string> keys{"chain", "env", "options", "clusters"};
+  for (const settings::Option& option : settings::run_options())
+    if (option.scope >= settings::OptionScope::config)
+      keys.push_back(fmt::format("options.{}", option.name));
+  if (std::ranges::find(keys, word) != keys.end()) return std::nullopt;
+  const std::string as_option = fmt::format("options.{}", word);
+  if (std::ranges::find(keys, as_option) != keys.end())
+    return fmt::format("'{}' is no key; did you mean '{}'?", word, as_option);
+  return fmt::format(
+      "'{}' is no key{} (chain, env, env.NAME, options, options.NAME, clusters, clusters.NAME)",
+      word, did_you_mean(word, std::vector<std::string_view>(keys.begin(), keys.end())));
 }
 
-Result<FoundConfig> read_given(std::string_view path, std::string_view given_by) {
-  Result<std::optional<Config>> config = read_if_there(std::string(path));
-  if (config.has_error()) return config.error();
-  if (*config) return FoundConfig{std::move(**config), {}};
-  return Error{Errc::bad_config, fmt::format("{}: there is no such file ({})", path, given_by)};
-}
-
-constexpr const char* kFileName = "safelaunch.yaml";
-
-// The working directory may be anybody's. A file that lies there is told of, and decides only what
-// can do no harm; a user who names it trusts it.
-bool may_decide_from_here(std::vector<std::string>& warnings) {
-  const Result<std::optional<std::string>> text = read_trusted_file(kFileName);
-  if (text.has_error()) {
-    warnings.push_back(text.error().message + "; passed over");
-    return false;
+Mistakes read_locks(const YamlNode& node, std::vector<LockedKey>& locks) {
+  if (node.kind != YamlNode::Kind::list) return Mistake{node.place, "lock must be a list of keys"};
+  Mistakes mistakes;
+  for (const YamlNode& item : node.items) {
+    if (const auto why = refuse_lock(item.text)) mistakes.add({item.place, "lock: " + *why});
+    locks.push_back({item.text, item.place});
   }
-  if (!*text) return false;
-  const auto why = what_needs_trust(**text);
-  warnings.push_back(
-      why ? fmt::format("./{} is passed over: it {}; `--config ./{}` says that you trust it",
-                        kFileName, *why, kFileName)
-          : fmt::format("uses ./{}", kFileName));
-  return !why;
+  return mistakes;
 }
 
 }  // namespace
 
-Result<Config> read_config(std::string_view text, const std::string& file) {
-  const Result<YamlNode> root = parse_yaml(text, file);
-  if (root.has_error()) return root.error();
+FileKind kind_of_file(const YamlNode& root, std::string_view file, FileKind otherwise) {
+  const bool has_its_name = file.substr(file.rfind('/') + 1) == "safelaunch.yaml";
+  const auto has = [&](std::string_view key) { return root.find(key) != nullptr; };
+  if (has_its_name || std::ranges::any_of(kOfConfigAlone, has)) return FileKind::config;
+  return std::ranges::any_of(kOfProfileAlone, has) ? FileKind::profile : otherwise;
+}
+
+Result<Config> config_in(const YamlNode& root, const std::string& file) {
   Config config;
   config.origin = file;
-  if (root->kind == YamlNode::Kind::null) return config;
-  YamlReader reader(*root, "a config file", kFileKeys);
+  if (root.kind == YamlNode::Kind::null) return config;
+  YamlReader reader(root, "a config file", kFileKeys);
   read_rules(reader, config.everywhere);
   reader.read_with("clusters",
                    [&](const YamlNode& node) { return read_clusters(node, config.clusters); });
+  reader.read_with("lock", [&](const YamlNode& node) { return read_locks(node, config.locks); });
   if (!reader.mistakes().empty()) return error_of(reader.mistakes());
   return config;
 }
 
-Result<FoundConfig> find_config(std::string_view given, const Environment& environment) {
-  if (!given.empty()) return read_given(given, "--config");
-  const std::string_view named = value_or(environment, "SAFELAUNCH_CONFIG");
-  if (!named.empty()) return read_given(named, "SAFELAUNCH_CONFIG");
-
-  FoundConfig found;
-  std::vector<std::string> places;
-  if (may_decide_from_here(found.warnings)) places.emplace_back(kFileName);
-  if (const std::string user = user_config_folder(environment); !user.empty())
-    places.push_back(fmt::format("{}/{}", user, kFileName));
-  places.push_back(fmt::format("/etc/safelaunch/{}", kFileName));
-
-  for (const std::string& place : places) {
-    Result<std::optional<Config>> config = read_if_there(place);
-    if (config.has_error()) return config.error();
-    if (!*config) continue;
-    found.config = std::move(**config);
-    break;
-  }
-  return found;
+Result<Config> read_config(std::string_view text, const std::string& file) {
+  const Result<YamlNode> root = parse_yaml(text, file);
+  if (root.has_error()) return root.error();
+  return config_in(*root, file);
 }
 
 }  // namespace safelaunch::profile

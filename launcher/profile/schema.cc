@@ -62,6 +62,8 @@ constexpr const char* kConfig = R"json({
   "env": {"$ref": "#/definitions/variables"},
   "unset": {"$ref": "#/definitions/names"},
   "options": {"$ref": "#/definitions/options"},
+  "lock": {"$ref": "#/definitions/names",
+           "description": "in /etc alone: keys that no other file may set, such as chain, options.clean, env.NCCL_IB_HCA"},
   "clusters": {"type": "array", "description": "the first rule whose conditions hold stands over the rest",
     "items": {"type": "object", "additionalProperties": false, "required": ["name"],
       "properties": {

@@ -160,6 +160,7 @@ RunLine read_run_line(const KnownRun& run) {
   line.command = texts_of(job, "command");
   line.started = text_of(job, "started");
   line.boot_id = text_of(job, "boot_id");
+  line.log_dir = text_of(job, "log_dir");
   line.process.pid = number_of(job, "pid").value_or(0);
   line.process.start_ticks = number_of<std::uint64_t>(job, "start_ticks").value_or(0);
   line.took = time_to_last_record(run);

@@ -83,6 +83,8 @@ std::string head(const plan::RunPlan& plan, const Rehearsal& rehearsal,
       fmt::format("command   {}\nlauncher  {}\nranks     {}\nport      {}\n",
                   join(redactor.redact(plan.options.command), " "), name(plan.command.launcher),
                   ranks_in_words(plan), port_in_words(plan, rehearsal));
+  if (!plan.configuration.cluster.empty())
+    text += fmt::format("cluster   {}\n", plan.configuration.cluster);
   for (const auto& [option, setting] : plan.options.given)
     text += fmt::format("option    --{} {}  ({})\n", option, redactor.redact(setting.value),
                         setting.origin);
@@ -267,6 +269,7 @@ ShownPlan plan_json(const plan::RunPlan& plan, const plan::SeenOfJob& seen) {
     json["port"] = *plan.command.port.value;
   json["port_policy"] = in_words(plan.port_policy());
   if (!rehearsal.port_notice.empty()) json["port_notice"] = rehearsal.port_notice;
+  if (!plan.configuration.cluster.empty()) json["cluster"] = plan.configuration.cluster;
   json["options"] = options_json(plan.options.given, redactor);
   json["chain_from"] = plan.chain_origin;
   json["max_attempts"] = rehearsal.max_attempts;

@@ -75,6 +75,7 @@ constexpr std::array kOwnVariables{
     OwnVariable{kRunIdVariable, kMark},
     OwnVariable{kAttemptVariable, kMark},
     OwnVariable{kOwnerVariable, kMark},
+    OwnVariable{kEnteredVariable, kMark},
     OwnVariable{kKeepVariable, "meant for safelaunch itself"},
     OwnVariable{kHookVariable, "the address of hook and plugin"},
     OwnVariable{"SAFELAUNCH_", "tells the hook of the profile"},

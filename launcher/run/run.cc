@@ -14,6 +14,7 @@
 #include "safelaunch/base/harmless.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/paper.h"
+#include "safelaunch/base/user_file.h"
 #include "safelaunch/diagnose/catalogue.h"
 #include "safelaunch/gpu/visible.h"
 #include "safelaunch/host/cgroup.h"
@@ -92,6 +93,16 @@ void Run::say_warnings() {
         "warning: /proc belongs to another pid namespace, so safelaunch can watch and end only the "
         "processes that it starts itself (unshare --mount-proc)");
   for (const std::string& warning : plan_.warnings) voice_.say("warning: " + warning);
+  if (plan_.settings_from_here && plan_.options.verbosity != Verbosity::quiet) {
+    voice_.say("note: settings from ./safelaunch.yaml");
+    remember_telling(*plan_.settings_from_here);
+  }
+}
+
+void Run::remember_telling(const profile::Telling& telling) {
+  if (telling.file.empty()) return;
+  (void)disk_.post(telling.content.size(),
+                   [telling] { (void)replace_lasting_file(telling.file, telling.content); });
 }
 
 // A thread that is stuck in a write cannot be joined, and the things that it uses must not be

@@ -31,6 +31,7 @@ class Run final : Attempt::Listener, RunProbe::Listener, Nodes::Listener, Shelf 
 
  private:
   void say_warnings();
+  void remember_telling(const profile::Telling& telling);
   int leave();
 
   void take(const RunEvent& event) override;

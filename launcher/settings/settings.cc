@@ -14,9 +14,9 @@ namespace {
 constexpr std::string_view kPrefix = "SAFELAUNCH_";
 // Variables that are no options: a person sets the first and the last two, safelaunch itself those
 // of its workers.
-constexpr std::array<std::string_view, 12> kOtherVariables{
-    "PROFILE_PATH", "RUN_ID",     "ATTEMPT", "OWNER",        "HOOK", "HOOK_TOKEN",
-    "BACKEND",      "PG_TIMEOUT", "VERIFY",  "FAULTHANDLER", "KEEP", "TOKEN"};
+constexpr std::array<std::string_view, 13> kOtherVariables{
+    "PROFILE_PATH", "RUN_ID",     "ATTEMPT", "OWNER",        "ENTERED", "HOOK", "HOOK_TOKEN",
+    "BACKEND",      "PG_TIMEOUT", "VERIFY",  "FAULTHANDLER", "KEEP",    "TOKEN"};
 
 }  // namespace
 

@@ -31,7 +31,7 @@ class Init(SafelaunchTest):
                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
         self.assertEqual(run.returncode, 0, run.stderr)
         plan = json.loads(run.stdout)
-        self.assertIn("uses ./safelaunch.yaml", plan["warnings"])
+        self.assertRegex(plan["chain_from"], r"^safelaunch\.yaml:\d+:\d+$")
         return plan
 
     def test_what_is_proposed_is_written_and_used(self):

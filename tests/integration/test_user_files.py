@@ -197,7 +197,7 @@ class Surroundings(SafelaunchTest):
         self.script("env: {NCCL_DEBUG: WARN}\n", "safelaunch.yaml")
         run = self.run_safelaunch("--", "sh", "-c", "echo $LD_PRELOAD $NCCL_DEBUG")
         self.assertEqual(run.out, "WARN\n")
-        self.assertIn("uses ./safelaunch.yaml", run.err)
+        self.assertIn("note: settings from ./safelaunch.yaml", run.err)
         self.assertIn("profiles/basic.yaml", run.err)
         self.script("env: {LD_PRELOAD: /none.so}\n", "safelaunch.yaml")
         self.assertEqual(self.run_safelaunch("--", "sh", "-c", "echo $LD_PRELOAD").out, "\n")

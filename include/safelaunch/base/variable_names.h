@@ -12,6 +12,10 @@ inline constexpr std::string_view kRunIdVariable = "SAFELAUNCH_RUN_ID";
 inline constexpr std::string_view kAttemptVariable = "SAFELAUNCH_ATTEMPT";
 inline constexpr std::string_view kOwnerVariable = "SAFELAUNCH_OWNER";
 
+/// A script that is the command, and how often safelaunch has started it below itself
+/// (plan/wrapper.h).
+inline constexpr std::string_view kEnteredVariable = "SAFELAUNCH_ENTERED";
+
 /// A process with this setting in its environment asks to live on when its job ends: an upload, a
 /// tmux server, an ssh-agent. Neither half of safelaunch ends it, nor does a later clean.
 /// safelaunch does not hand the variable on to a job, which would keep itself as a whole.

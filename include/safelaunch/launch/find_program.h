@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/result.h"
@@ -11,6 +12,10 @@ namespace safelaunch::launch {
 /// executable file of that name in the environment's PATH. Errors: not_found, not_executable.
 [[nodiscard]] Result<std::string> find_program(std::string_view word,
                                                const Environment& environment);
+
+/// All executable files of that name in the environment's PATH, in its order.
+[[nodiscard]] std::vector<std::string> programs_in_path(std::string_view name,
+                                                        const Environment& environment);
 
 /// The path of safelaunch-probe, which talks to drivers for us: $SAFELAUNCH_PROBE_PROGRAM, else
 /// beside our own program, in ../libexec/safelaunch/, or in the build's place. Error: not_found,

@@ -12,20 +12,24 @@
 #include "safelaunch/profile/profile.h"
 #include "safelaunch/profile/remembered.h"
 #include "safelaunch/profile/shared_keys.h"
+#include "safelaunch/profile/told_settings.h"
 #include "safelaunch/redact/redactor.h"
 #include "safelaunch/settings/run_options.h"
 
 namespace safelaunch::plan {
 
-/// The configuration of safelaunch.yaml for this host, with the SAFELAUNCH_* variables over it.
+/// The settings of all files for this host, with the SAFELAUNCH_* variables over them.
 struct Configuration {
   profile::Rules rules;
-  std::string cluster;          ///< the name of the rule that holds here; empty: none
-  settings::Settings settings;  ///< run options: environment over cluster rule over file
+  std::string cluster;  ///< the name of the rule that holds here; empty: none
+  profile::Place cluster_place;
+  settings::Settings settings;  ///< run options: environment over files
+  std::vector<profile::LockedKey> locks;
   std::vector<std::string> warnings;
+  std::string unasked;  ///< the text of a ./safelaunch.yaml that holds and that nobody has named
 };
 
-/// Reads the configuration file and picks the cluster rule. `file` and `cluster` are the values of
+/// Reads the configuration files and picks the cluster rule. `file` and `cluster` are the values of
 /// --config and --cluster, or empty.
 [[nodiscard]] Result<Configuration> read_configuration(const std::string& file,
                                                        const std::string& cluster,
@@ -57,9 +61,11 @@ struct RunPlan {
   std::vector<std::string> chain_names;  ///< the profiles to try, in order
   /// The profiles of the chain that have been read: the first at least.
   std::vector<profile::Profile> chain;
-  std::string chain_origin;  ///< its source: "--profile", "cluster rule hgx", "default"
+  std::string chain_origin;  ///< its source: "--profile", "safelaunch.yaml:3:8", "the default"
   int max_attempts = 1;
   std::vector<std::string> warnings;
+  /// Set: the run says once that it takes settings from ./safelaunch.yaml.
+  std::optional<profile::Telling> settings_from_here;
 
   [[nodiscard]] job::PortPolicy port_policy() const {
     return spawn ? safelaunch::job::port_policy(*spawn) : safelaunch::job::port_policy(command);
@@ -72,6 +78,9 @@ struct RunPlan {
   /// rest.
   [[nodiscard]] bool others_start_ranks() const;
 };
+
+/// Whether these options make safelaunch spawn the workers itself.
+[[nodiscard]] bool wants_own_workers(const settings::RunOptions& options);
 
 /// Puts together the options, the configuration, the command, the profiles and the host. Reads
 /// files and the host's identity; changes nothing.

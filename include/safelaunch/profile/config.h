@@ -51,11 +51,19 @@ struct ClusterRule {
   Rules rules;
 };
 
+/// A key that the file of the host keeps for itself: "chain", "env", "env.NCCL_IB_HCA", "options",
+/// "options.clean", "clusters", "clusters.hgx".
+struct LockedKey {
+  std::string key;
+  Place place;  ///< where the lock stands
+};
+
 /// safelaunch.yaml: the rules that hold everywhere, and those of single clusters.
 struct Config {
-  std::string origin;  ///< the path of the file; empty: there is none
+  std::string origin;  ///< the path of the file, or of several; empty: there is none
   Rules everywhere;
   std::vector<ClusterRule> clusters;
+  std::vector<LockedKey> locks;
 };
 
 /// The facts of the host that pick a rule.
@@ -69,19 +77,16 @@ struct ClusterHost {
 /// Reads the text of a safelaunch.yaml. Errors: FILE:LINE:COLUMN, with the nearest right word.
 [[nodiscard]] Result<Config> read_config(std::string_view text, const std::string& file);
 
-/// A config and what was passed over on the way to it.
-struct FoundConfig {
-  Config config;
-  std::vector<std::string> warnings;
-};
+/// The same of a text that has been read as YAML.
+[[nodiscard]] Result<Config> config_in(const YamlNode& root, const std::string& file);
 
-/// The config file: the one given (--config; then it must be there), else $SAFELAUNCH_CONFIG (the
-/// same), else the first of ./safelaunch.yaml, $XDG_CONFIG_HOME/safelaunch/safelaunch.yaml,
-/// /etc/safelaunch/safelaunch.yaml; an empty Config where there is none. One in the working
-/// directory is told when it is used, and passed over with a warning if it must not be trusted or
-/// says more than a file may that nobody has named (trust.h).
-[[nodiscard]] Result<FoundConfig> find_config(std::string_view given,
-                                              const Environment& environment);
+/// The kinds of files that people write for safelaunch.
+enum class FileKind { profile, config };
+
+/// The kind of a file, by its name or by keys that one kind alone has; `otherwise` where neither
+/// tells.
+[[nodiscard]] FileKind kind_of_file(const YamlNode& root, std::string_view file,
+                                    FileKind otherwise);
 
 /// Whether a rule looks at GPU names, which cost a call into the driver to learn.
 [[nodiscard]] bool asks_for_gpus(const Config& config);
@@ -92,6 +97,10 @@ struct FoundConfig {
 /// Error: there is no rule of that name.
 [[nodiscard]] Result<const ClusterRule*> choose_cluster(const Config& config, std::string_view name,
                                                         const ClusterHost& host);
+
+/// `lower` with all that `upper` says in its place: the chain, each variable and each option by
+/// itself. A list is never appended to.
+[[nodiscard]] Rules overlay(Rules lower, const Rules& upper);
 
 /// The rules that hold everywhere, with those of the cluster (may be nullptr) over them.
 [[nodiscard]] Rules rules_for(const Config& config, const ClusterRule* cluster);

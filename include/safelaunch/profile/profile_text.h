@@ -3,6 +3,7 @@
 #include <span>
 
 #include "safelaunch/profile/apply.h"
+#include "safelaunch/profile/config.h"
 #include "safelaunch/profile/profile.h"
 #include "safelaunch/redact/redactor.h"
 
@@ -31,9 +32,6 @@ namespace safelaunch::profile {
 /// '~' changed, '=' kept although somebody wanted another. Values of secrets are not shown.
 [[nodiscard]] std::string render_differences(std::span<const Difference> differences,
                                              const redact::Redactor& redactor = {});
-
-/// The kinds of files that people write for safelaunch.
-enum class FileKind { profile, config };
 
 /// The JSON schema (draft 07, which editors' YAML servers read) of a profile or of safelaunch.yaml:
 /// every key with its type, words and meaning. The options in it come from the table of options. It

@@ -36,6 +36,7 @@ struct RunLine {
   std::vector<std::string> command;  ///< the command as recorded, without secrets
   ProcessId process;                 ///< the safelaunch that ran it
   std::string boot_id;
+  std::filesystem::path log_dir;      ///< the folder of --log-dir, or empty
   std::string started;                ///< ISO 8601, UTC
   Duration took{};                    ///< from its beginning to its last record
   std::optional<RunSummary> outcome;  ///< none: it still runs, or was cut off

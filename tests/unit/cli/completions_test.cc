@@ -114,3 +114,16 @@ TEST_CASE("every verb is described to zsh and fish", "[completions]") {
     CHECK(script_has("fish", "-n __fish_use_subcommand -a " + std::string(verb->name) + " -d '"));
   }
 }
+
+TEST_CASE("every shell completes the ids of runs for the verbs that take one", "[completions]") {
+  const std::string ids = "safelaunch runs --ids 2>/dev/null";
+  CHECK(script_has("bash", "    status|stacks|stop|logs|report) " + ids + " ;;\n"));
+  CHECK(script_has("zsh", "'*: :_safelaunch_runs'"));
+  for (const char* verb : {"status", "stacks", "stop", "logs", "report"})
+    CHECK(script_has("fish", std::string("-n '__safelaunch_at ") + verb + "' -f -a '(" + ids));
+}
+
+TEST_CASE("options are not offered behind the word of a launcher", "[completions]") {
+  CHECK(script_has("zsh", "_arguments -S -A '-*' \\"));
+  CHECK(script_has("fish", "complete -c safelaunch -n '__safelaunch_at run' -l init-timeout "));
+}

@@ -77,6 +77,7 @@ TEST_CASE("the help of a verb is its usage, its purpose, its options and an exam
         "\n"
         "Options:\n"
         "  --json                      as JSON\n"
+        "  --ids                       the ids alone, for completions\n"
         "  --color WHEN                whether the answer is coloured [auto]\n"
         "  --no-color                  --color never\n"
         "  -h,--help                   this\n"
@@ -90,7 +91,7 @@ TEST_CASE("the help of a verb without words and options is short", "[help]") {
   CHECK(help_of(kVersionVerb) ==
         "Usage: safelaunch version\n"
         "\n"
-        "The version, as --version.\n"
+        "The version, as --version and -V.\n"
         "\n"
         "Options:\n"
         "  --color WHEN                whether the answer is coloured [auto]\n"

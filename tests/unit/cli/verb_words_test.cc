@@ -42,7 +42,7 @@ TEST_CASE("a word of a verb's name is that verb, and its other spellings are", "
 
 TEST_CASE("any other first word is an option or the command", "[verbs]") {
   for (const char* word : {"torchrun", "train.py", "", "--", "--init-timeout", "-v", "Run", "runs ",
-                           "./report", "--run", "man", "-V"}) {
+                           "./report", "--run", "man"}) {
     INFO(word);
     CHECK(&find_verb(word) == &kNoVerb);
     CHECK_FALSE(is_verb(word));
@@ -169,16 +169,16 @@ TEST_CASE("each verb of other tools is answered with what safelaunch has for it"
     std::string_view verb;
     std::vector<std::string_view> words;
   };
-  for (const Row& row :
-       {Row{"status", {"attach", "monitor", "ps", "stat", "top", "watch"}},
-        Row{"runs", {"history", "list", "ls"}}, Row{"report", {"log", "logs", "show", "tail"}},
-        Row{"doctor", {"check", "diagnose", "info"}}, Row{"clean", {"cleanup", "clear"}}})
+  for (const Row& row : {Row{"status", {"attach", "monitor", "ps", "stat", "top", "watch"}},
+                         Row{"runs", {"history", "list", "ls"}}, Row{"logs", {"log", "tail"}},
+                         Row{"report", {"show"}}, Row{"doctor", {"check", "diagnose", "info"}},
+                         Row{"clean", {"cleanup", "clear"}}})
     for (const std::string_view word : row.words) {
       INFO(word);
       CHECK(instead_of(word).value().starts_with("safelaunch " + std::string(row.verb) + " "));
     }
-  for (const char* word : {"cancel", "end", "kill", "killall", "pkill", "stop", "terminate"})
-    CHECK(instead_of(word) == "Ctrl-C in a job's terminal ends it");
+  for (const char* word : {"cancel", "end", "kill", "killall", "pkill", "terminate"})
+    CHECK(instead_of(word) == "safelaunch stop RUN ends a job, as Ctrl-C in its terminal");
   for (const char* word : {"launch", "start"})
     CHECK(instead_of(word) == "safelaunch COMMAND starts a job");
   for (const char* word : {"", "torchrun", "Watch", "kil"}) CHECK_FALSE(instead_of(word));

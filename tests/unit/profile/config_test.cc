@@ -1,14 +1,10 @@
 #include "safelaunch/profile/config.h"
 
-#include <unistd.h>
-
 #include "catch.h"
-#include "temporary_folder.h"
 
 using namespace safelaunch;
 
 using namespace safelaunch::profile;
-using safelaunch::testing::TemporaryFolder;
 
 namespace {
 
@@ -52,20 +48,6 @@ std::string refusal_of_config(std::string_view text) {
   const Result<Config> config = read_config(text, "s.yaml");
   return config.has_error() ? config.error().message : "accepted";
 }
-
-// Tests of ./safelaunch.yaml need a working directory of their own.
-class InFolder {
- public:
-  explicit InFolder(const std::string& path) : before_(std::filesystem::current_path()) {
-    std::filesystem::current_path(path);
-  }
-  InFolder(const InFolder&) = delete;
-  InFolder& operator=(const InFolder&) = delete;
-  ~InFolder() { std::filesystem::current_path(before_); }
-
- private:
-  std::filesystem::path before_;
-};
 
 }  // namespace
 
@@ -120,7 +102,7 @@ TEST_CASE("the first rule that matches is chosen, or the one that is named", "[c
   CHECK(choose_cluster(config, "by-hand", host).value()->name == "by-hand");
   CHECK(choose_cluster(config, "hgx", {}).value()->name == "hgx");
   CHECK(choose_cluster(config, "hgy", host).error().message ==
-        "--cluster hgy: s.yaml has no such rule; did you mean 'hgx'?");
+        "--cluster hgy: there is no such rule in s.yaml; did you mean 'hgx'?");
   CHECK(
       choose_cluster({}, "hgx", host).error().message ==
       "--cluster hgx: there is no safelaunch.yaml here, which would hold the rule; --config names "
@@ -220,64 +202,6 @@ TEST_CASE("an empty config file changes nothing", "[config]") {
   CHECK(config.everywhere.chain.empty());
 }
 
-TEST_CASE("the config file is found in the documented order", "[config]") {
-  const TemporaryFolder folder;
-  folder.write("here/x", "");
-  const std::string given = folder.write("given.yaml", "chain: [a]");
-  const std::string named = folder.write("named.yaml", "chain: [b]");
-  const std::string xdg = folder.write("xdg/safelaunch/safelaunch.yaml", "chain: [c]");
-  const InFolder here(folder / "here");
-  const Environment environment{{"SAFELAUNCH_CONFIG", named}, {"XDG_CONFIG_HOME", folder / "xdg"}};
-  const Environment without{{"XDG_CONFIG_HOME", folder / "xdg"}};
-
-  CHECK(find_config(given, environment)->config.origin == given);
-  CHECK(find_config({}, environment)->config.origin == named);
-  CHECK(find_config({}, without)->config.origin == xdg);
-  folder.write("here/safelaunch.yaml", "chain: [d]");
-  CHECK(find_config({}, without)->config.origin == "safelaunch.yaml");
-}
-
-TEST_CASE("a config file that is named must be there", "[config]") {
-  CHECK(find_config("/none/such.yaml", {}).error().message ==
-        "/none/such.yaml: there is no such file (--config)");
-  CHECK(find_config({}, {{"SAFELAUNCH_CONFIG", "/none/such.yaml"}}).error().message ==
-        "/none/such.yaml: there is no such file (SAFELAUNCH_CONFIG)");
-}
-
-TEST_CASE("an unsafe config file is passed over here, and refused elsewhere", "[config]") {
-  const TemporaryFolder folder;
-  folder.write("here/safelaunch.yaml", "chain: [evil]", 0666);
-  const InFolder here(folder / "here");
-  const Environment environment{{"XDG_CONFIG_HOME", folder / "xdg"}};
-
-  const FoundConfig found = find_config({}, environment).value();
-  CHECK(found.config.everywhere.chain.empty());
-  REQUIRE(found.warnings.size() == 1);
-  CHECK(found.warnings[0].starts_with("safelaunch.yaml: refused: everybody can write to it"));
-
-  folder.write("xdg/safelaunch/safelaunch.yaml", "chain: [evil]", 0620);
-  CHECK(find_config({}, environment).error().message.find("its group can write") !=
-        std::string::npos);
-}
-
-TEST_CASE("a config file of the working directory is told, and decides nothing that needs trust",
-          "[config]") {
-  const TemporaryFolder folder;
-  folder.write("here/safelaunch.yaml", "chain: [a]");
-  const InFolder here(folder / "here");
-  const Environment environment{{"XDG_CONFIG_HOME", folder / "xdg"}};
-  CHECK(find_config({}, environment)->warnings ==
-        std::vector<std::string>{"uses ./safelaunch.yaml"});
-
-  folder.write("here/safelaunch.yaml", "env: {LD_PRELOAD: /x.so}");
-  const FoundConfig found = find_config({}, environment).value();
-  CHECK(found.config.everywhere.variables.env.empty());
-  CHECK(found.warnings ==
-        std::vector<std::string>{"./safelaunch.yaml is passed over: it sets LD_PRELOAD; `--config "
-                                 "./safelaunch.yaml` says that you trust it"});
-  CHECK(find_config("./safelaunch.yaml", environment)->config.everywhere.variables.env.size() == 1);
-}
-
 TEST_CASE("a pattern that would take for ever is refused or takes no time", "[config]") {
   const std::string text(300, 'a');
 
@@ -294,6 +218,24 @@ TEST_CASE("a pattern that would take for ever is refused or takes no time", "[co
     CHECK(refuse_pattern(pattern));
   }
   CHECK_FALSE(refuse_pattern("gpu-\\d{3}"));
+}
+
+TEST_CASE("a lock names keys of the file, and nothing else", "[config]") {
+  const Config config =
+      read_config("lock: [chain, env, env.A, options.clean, clusters, clusters.hgx]", "s.yaml")
+          .value();
+  CHECK(config.locks.size() == 6);
+  CHECK(to_string(config.locks.at(2).place) == "s.yaml:1:20");
+  CHECK(
+      refusal_of_config("lock: [chian]") ==
+      "s.yaml:1:8: lock: 'chian' is no key; did you mean 'chain'? (chain, env, env.NAME, options, "
+      "options.NAME, clusters, clusters.NAME)");
+  CHECK(refusal_of_config("lock: [clean]") ==
+        "s.yaml:1:8: lock: 'clean' is no key; did you mean 'options.clean'?");
+  CHECK(refusal_of_config("lock: [options.profile]").find("is no key") != std::string::npos);
+  CHECK(refusal_of_config("lock: [env.]").find("is no key") != std::string::npos);
+  CHECK(refusal_of_config("lock: [\"\"]").find("is no key") != std::string::npos);
+  CHECK(refusal_of_config("lock: chain") == "s.yaml:1:7: lock must be a list of keys");
 }
 
 TEST_CASE("an address is in a network by its first bits", "[config]") {
@@ -377,8 +319,8 @@ TEST_CASE("where a rule is refused it is named with what the file has", "[config
     return choose_cluster(two, name, {}).error().message;
   };
   CHECK(refusal_of_config("nroth") ==
-        "--cluster nroth: s.yaml has no such rule; did you mean 'north'?");
-  CHECK(refusal_of_config("zzz") == "--cluster zzz: s.yaml has no such rule");
+        "--cluster nroth: there is no such rule in s.yaml; did you mean 'north'?");
+  CHECK(refusal_of_config("zzz") == "--cluster zzz: there is no such rule in s.yaml");
   CHECK(choose_cluster(two, "zzz", {}).error().code == Errc::usage);
   CHECK(choose_cluster(two, {}, {}).value() == nullptr);
 }
@@ -417,21 +359,4 @@ TEST_CASE("networks at the ends of their range", "[config]") {
                            "010.0.0.0/8", "fd00::/129", "[fd00::]/8", "host/8"})
     CHECK(refuse_network(word) ==
           "'" + std::string(word) + "' is not a network such as 10.8.0.0/16 or fd00::/8");
-}
-
-TEST_CASE("a config that is empty, a folder or a link is told by its path", "[config]") {
-  const TemporaryFolder folder;
-  const std::string file = folder.write("real.yaml", "chain: [a]");
-  std::filesystem::create_symlink(file, folder / "link.yaml");
-  std::filesystem::create_directory(folder / "folder.yaml");
-  CHECK(find_config(folder / "link.yaml", {})
-            .error()
-            .message.starts_with(
-                folder / "link.yaml" +
-                ": refused: it is a symbolic link; name the file that it points to"));
-  CHECK(find_config(folder / "folder.yaml", {}).error().message ==
-        folder / "folder.yaml" + ": refused: it is a directory, not a regular file");
-  CHECK(find_config(folder.write("empty.yaml", ""), {})->config.everywhere.chain.empty());
-  CHECK(find_config(folder.write("bad.yaml", "cain: a"), {}).error().message ==
-        folder / "bad.yaml" + ":1:1: a config file has no key 'cain'; did you mean 'chain'?");
 }

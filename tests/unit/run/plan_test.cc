@@ -134,15 +134,13 @@ TEST_CASE("a mistake in a profile of the user's is told before anything runs", "
   CHECK_THAT(made.error().message, ContainsSubstring("mine.yaml:1:1"));
 }
 
-TEST_CASE("the option --profile beats a cluster rule, which beats the default", "[plan]") {
+TEST_CASE("the option --profile beats a file's chain, which beats the default", "[plan]") {
   plan::Configuration configuration;
-  configuration.cluster = "hgx";
   configuration.rules.chain = {"no-p2p"};
+  configuration.rules.chain_place = {"s.yaml", 3, 8};
   settings::RunOptions options = options_for(kTorchrun);
-  CHECK(planned(options, configuration)->chain_origin == "cluster rule hgx");
+  CHECK(planned(options, configuration)->chain_origin == "s.yaml:3:8");
   CHECK(planned(options, configuration)->chain_names == std::vector<std::string>{"no-p2p"});
-  configuration.cluster.clear();
-  CHECK(planned(options, configuration)->chain_origin == "safelaunch.yaml");
   options.profiles = {"conservative"};
   CHECK(planned(options, configuration)->chain_origin == "--profile");
 }
