@@ -42,17 +42,17 @@ std::string without_ink(std::string_view text) {
 }
 
 // No line begins with these: they belong to what is before them.
-constexpr std::u32string_view kClosing = U"、。，．：；？！）」』】〉》…％";
+constexpr std::u32string_view kNeverFirst = U"、。，．：；？！）」』】〉》…％";
 
-struct Piece {
+struct Unbroken {
   std::string_view blanks;
   std::string_view text;  ///< with its ink
   int columns = 0;        ///< of the text
 };
 
 // One wide character, with what closes it, or all up to the next blank or wide character.
-Piece take_piece(std::string_view& line) {
-  Piece piece;
+Unbroken take_unbroken(std::string_view& line) {
+  Unbroken piece;
   const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
   piece.blanks = line.substr(0, begin);
   std::size_t at = begin;
@@ -64,7 +64,7 @@ Piece take_piece(std::string_view& line) {
     }
     const CodePoint point = first_code_point(line.substr(at));
     const bool wide = is_wide(point.value);
-    const bool closes = kClosing.find(point.value) != std::u32string_view::npos;
+    const bool closes = kNeverFirst.find(point.value) != std::u32string_view::npos;
     if ((closed || (wide && piece.columns > 0)) && !closes) break;
     piece.columns += is_wide(point.value) ? 2 : 1;
     closed = wide;
@@ -100,7 +100,7 @@ std::string wrapped_line(std::string_view line, int columns) {
   std::string text;
   int at = 0;
   while (!line.empty()) {
-    const Piece piece = take_piece(line);
+    const Unbroken piece = take_unbroken(line);
     const int blanks = static_cast<int>(piece.blanks.size());
     const bool fits = at + blanks + piece.columns <= columns;
     if (fits || at <= hang) {

@@ -328,7 +328,7 @@ std::string options_with_values() {
   Words words;
   for (const Verb* verb : verbs()) {
     if (!takes_command(*verb)) continue;
-    for (const settings::Option* option : shown(*verb))
+    for (const settings::Option* option : options_of(*verb))
       if (takes_value(*option))
         for (std::string& spelling : spellings(*option)) words.push_back(std::move(spelling));
   }

@@ -190,9 +190,10 @@ Ink ink_of(Severity severity) {
 }
 
 std::string heading(const Finding& finding) {
-  return fmt::format("{}  {}: {}\n",
-                     inked(ink_of(finding.severity), fmt::format("{:<8}", tr(name(finding.severity)))),
-                     finding.cause, tr(finding.evidence));
+  return fmt::format(
+      "{}  {}: {}\n",
+      inked(ink_of(finding.severity), fmt::format("{:<8}", tr(name(finding.severity)))),
+      finding.cause, tr(finding.evidence));
 }
 
 Json to_json(const Advice& advice) {
@@ -235,7 +236,8 @@ std::string render_advices(std::span<const Advice> advices) {
   for (const Advice& advice : advices) {
     text += heading(advice.finding);
     if (!advice.finding.remedy.empty())
-      text += fmt::format("          {} {}\n", inked(Ink::help, tr("help:")), tr(advice.finding.remedy));
+      text += fmt::format("          {} {}\n", inked(Ink::help, tr("help:")),
+                          tr(advice.finding.remedy));
   }
   return text;
 }

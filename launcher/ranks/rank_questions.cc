@@ -191,7 +191,8 @@ Failure verdict_of(const watch::StallReport& report, const RankAnswers& answers)
   for (const Rank rank : behind) verdict.missing.push_back({.rank = rank, .known = false});
   if (!behind.empty()) verdict.waited = report.silent_for;
   std::string text = describe(report);
-  for (const std::string& more : {compared.contradiction, compared.behind_what, compared.together_in})
+  for (const std::string& more :
+       {compared.contradiction, compared.behind_what, compared.together_in})
     if (!more.empty()) text += "; " + more;
   verdict.proof = text + places_of(behind.empty() ? verdict.waiting : behind, answers);
   return verdict;

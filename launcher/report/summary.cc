@@ -44,17 +44,16 @@ class Closing {
   void verdict(const AttemptSummary& attempt) {
     const Failure& failure = *attempt.failure;
     const std::string told = headline(failure);
-    line("",
-         inked(Ink::fault, tr(end_name(failure)) + ":") + " " +
-             inked(Ink::bold, told.empty() ? tr("after {}", describe_duration(attempt.took))
-                                           : tr(told)));
+    line("", inked(Ink::fault, tr(end_name(failure)) + ":") + " " +
+                 inked(Ink::bold,
+                       told.empty() ? tr("after {}", describe_duration(attempt.took)) : tr(told)));
     evidence(failure, "  ");
   }
 
   void healed(const RunSummary& summary, Fallbacks fallbacks) {
-    line("", inked(Ink::good, tr("worked with {}", summary.attempts.back().profile)) +
-                 (summary.cost.empty() ? ""
-                                       : tr("; cost: {}", tr(cost_untold(summary, fallbacks)))));
+    line("",
+         inked(Ink::good, tr("worked with {}", summary.attempts.back().profile)) +
+             (summary.cost.empty() ? "" : tr("; cost: {}", tr(cost_untold(summary, fallbacks)))));
   }
 
   void attempts(const RunSummary& summary, Fallbacks fallbacks) {
@@ -72,8 +71,7 @@ class Closing {
     if (summary.attempts.size() == 1) row(last, "");
     const std::string& why = summary.stopped_because;
     if (last.failure)
-      line("  ",
-           tr("exit status {}", summary.exit_code) + (why.empty() ? "" : ": " + tr(why)));
+      line("  ", tr("exit status {}", summary.exit_code) + (why.empty() ? "" : ": " + tr(why)));
     if (summary.directory.empty()) return;
     if (fallbacks == Fallbacks::untold) return line("  ", tr("files: {}", summary.directory));
     line("  ", tr("more: safelaunch report {}", short_id(summary.run_id)));
@@ -97,8 +95,8 @@ class Closing {
 
   void row(const AttemptSummary& attempt, const std::string& cause) {
     line("  ", tr("attempt {}  {:<14}  {}{}{}", attempt.number, attempt.profile,
-                           inked(attempt.failure ? Ink::fault : Ink::good, end_in_words(attempt)),
-                           attempt.stages.empty() ? "" : " (" + attempt.stages + ")", cause));
+                  inked(attempt.failure ? Ink::fault : Ink::good, end_in_words(attempt)),
+                  attempt.stages.empty() ? "" : " (" + attempt.stages + ")", cause));
   }
 
   void evidence(const Failure& failure, std::string_view indent) {
@@ -113,7 +111,8 @@ class Closing {
   }
 
   void help(const Failure& failure, std::string_view indent) {
-    if (!failure.remedy.empty()) line(indent, inked(Ink::help, tr("help:")) + " " + tr(failure.remedy));
+    if (!failure.remedy.empty())
+      line(indent, inked(Ink::help, tr("help:")) + " " + tr(failure.remedy));
   }
 
   // The screen has said with the retry what "large (…)" means.

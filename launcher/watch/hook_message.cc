@@ -269,8 +269,7 @@ class Translation {
   }
 
   void attended(std::string doing) {
-    message_.events.emplace_back(
-        RankAttended{*message_.rank, speaker_.process, std::move(doing)});
+    message_.events.emplace_back(RankAttended{*message_.rank, speaker_.process, std::move(doing)});
   }
 
   void raised() {

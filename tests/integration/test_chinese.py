@@ -84,9 +84,9 @@ class Hang(Speaks):
         words = ["--init-timeout", "4s", *torchrun("--nproc-per-node", "2", "--master-port", str(free_port()), self.script(HANGS))]
         run = self.run_safelaunch(*words, env=self.environment(LANG=ABSENT))
         self.assert_status(run, 124)
-        for part in ("rank 1 没到；rank 0 等它加入进程组，已等 ", "它当时空等，位于 job.py:", "never_reaches_init。",
-                     "原因：少了一个 rank（有进程没到）（rank-missing，已确认）", "解决办法：看看那个 rank 在做什么。",
-                     "不再重试：", "退出码 124", f"日志和现场：{run.directory}"):
+        for part in ("卡住: rank 1 一直没有加入进程组", "  --> job.py:", " in never_reaches_init:  ", "rank 0 等它加入进程组，已等 ", "它当时空等",
+                     "原因：rank-missing（已确认）", "解决办法: 看看那个 rank 停在那里做什么", "退出码 124: 剩下的 profile 都不会带来任何改变",
+                     f"网页：{run.directory}/report.html"):
             self.assertIn(part, run.err)
         for file in ("outcome.json", "events.jsonl", "job.json"):
             self.assertIsNone(CHINESE.search((run.directory / file).read_text()), file)
@@ -97,10 +97,10 @@ class Hang(Speaks):
 
     def assert_report(self, run):
         chinese = self.told("report", str(run.directory), LANG=ABSENT)
-        self.assertIn("rank 1 没到；rank 0 等它加入进程组", chinese)
+        self.assertIn("卡住: rank 1 一直没有加入进程组", chinese)
         self.assertIn("判定：卡在 group：", chinese)
         english = self.told("report", str(run.directory), LANG="C")
-        self.assertIn("Rank 1 was missing; rank 0 waited", english)
+        self.assertIn("hung: rank 1 never joined the process group", english)
         self.assertIsNone(CHINESE.search(english))
         self.assertEqual(self.told("report", str(run.directory), "--json", LANG=ABSENT),
                          self.told("report", str(run.directory), "--json", LANG="C"))

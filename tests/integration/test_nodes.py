@@ -86,7 +86,7 @@ class Nodes(SafelaunchTest):
     def test_a_rank_that_hangs_on_another_node_is_named_with_its_host_and_function(self):
         agents = self.on_two_hosts("--init-timeout", "6s", "hang")
         self.assertEqual(self.statuses(agents), [124, 124], self.both())
-        self.assertIn("Rank 2 was missing", self.said(0))
+        self.assertIn("hung: rank 2 never joined the process group", self.said(0))
         self.assertIn("on node1", self.said(0))
         self.assertIn("never_comes", self.said(0))
         self.assertIn("together with the attempts of the other nodes", self.said(1))

@@ -80,7 +80,7 @@ class Report(SafelaunchTest):
         run = self.run_safelaunch(*QUICK, *torchrun("--nproc-per-node", "2", DDP, "--hang", "never-init"))
         self.assert_status(run, HUNG)
         told = self.report(run.directory)
-        self.assertIn("Rank 1 was missing", told)
+        self.assertIn("hung: rank 1 never joined the process group", told)
         self.assertIn("never_reaches_init", told)
         self.assertIn("exit status 124", told)
         page = self.page(run.directory)

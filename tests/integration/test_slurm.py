@@ -78,7 +78,7 @@ class Slurm(SafelaunchTest):
     def test_a_rank_that_hangs_is_named_with_its_function(self):
         said = self.under_slurm("srun -l -N2 --ntasks-per-node=1 AGENTS RANKS hang; echo status $?")
         self.assertIn("status 124", said)
-        self.assertIn("Rank 3 was missing", said)
+        self.assertIn("hung: rank 3 never joined the process group", said)
         self.assertIn("never_comes", said)
 
     def test_scancel_lets_the_ranks_save(self):

@@ -22,7 +22,7 @@ PAIR = re.compile(rf"^{TEXT}:\n  {TEXT}$", re.M)
 STRINGS = re.compile(rf"(?:{TEXT}\s*)+")
 ASKED = re.compile(rf"\btr\(\s*((?:{TEXT}\s*)+)")
 PLACE = re.compile(r"\{(\d*)(:[^}]*)?\}")
-PAGES = [("README.md", "README.zh-CN.md"), ("examples/from-scripts.md", "docs/zh-CN/from-scripts.md")]
+PAGES = [("README.md", "README.zh-CN.md"), ("docs/options.md", "docs/zh-CN/options.md"), ("examples/from-scripts.md", "docs/zh-CN/from-scripts.md")]
 
 
 def plain(quoted):
