@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "case.h"
+#include "log_end.h"
 #include "log_line.h"
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
@@ -200,6 +201,12 @@ std::string explain_log(std::string_view log, const Catalogue& catalogue) {
     std::string text = tr("No known cause shows in this log.") + "\n";
     for (const Cause* harmless : harmless_in(log, catalogue))
       text += tr("harmless: {} ({})", tr(harmless->title), harmless->id) + "\n";
+    if (const std::string_view end = at_the_end_of(log); !end.empty())
+      text += tr(end) + "\n" +
+              tr("If the job still runs, safelaunch stacks shows where every rank stands. Often it "
+                 "is a lock that a dead build left (safelaunch doctor), a rank that never came, or "
+                 "the network interface.") +
+              "\n";
     return text;
   }
   std::string text;

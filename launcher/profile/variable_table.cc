@@ -266,8 +266,9 @@ constexpr Variable kVariables[] = {
 
     // Others'.
     {"CUDA_LAUNCH_BLOCKING", "the CUDA driver and NCCL", "", "", kRead,
-     "runs kernels one by one; can itself deadlock collectives that overlap",
-     "it for a diagnosis only"},
+     "runs kernels one by one, to find a bug; unset it for training, where it can itself deadlock "
+     "collectives that overlap",
+     ""},
     {"DEEPSPEED_TIMEOUT", "DeepSpeed", "", "", kRead,
      "minutes (10); the default argument of init_distributed", ""},
     {"OMP_NUM_THREADS", "OpenMP", "", "", kRead,

@@ -37,6 +37,133 @@ constexpr std::array kTorchNames{"TORCH_NCCL_BCAST_UNIQUEID"sv,
                                  "GLOO_DISABLE_CONNECTION_RETRIES"sv,
                                  "GLOO_LOG_LEVEL"sv};
 
+// The options of JAX (jax.config.values of 0.10.2), each of which it reads from a variable, too.
+constexpr std::array kJaxNames{"JAX_ALLOW_F16_REDUCTIONS"sv,
+                               "JAX_ARRAY_GARBAGE_COLLECTION_GUARD"sv,
+                               "JAX_AUTO_PCAST"sv,
+                               "JAX_BACKEND_TARGET"sv,
+                               "JAX_BCOO_CUSPARSE_LOWERING"sv,
+                               "JAX_CAPTURED_CONSTANTS_REPORT_FRAMES"sv,
+                               "JAX_CAPTURED_CONSTANTS_WARN_BYTES"sv,
+                               "JAX_CHECK_PROXY_ENVS"sv,
+                               "JAX_CHECK_STATIC_INDICES"sv,
+                               "JAX_CHECK_TRACER_LEAKS"sv,
+                               "JAX_COMPILATION_CACHE_CHECK_CONTENTS"sv,
+                               "JAX_COMPILATION_CACHE_DIR"sv,
+                               "JAX_COMPILATION_CACHE_EXPECT_PGLE"sv,
+                               "JAX_COMPILATION_CACHE_INCLUDE_METADATA_IN_KEY"sv,
+                               "JAX_COMPILATION_CACHE_MAX_SIZE"sv,
+                               "JAX_COMPILER_DETAILED_LOGGING_MIN_OPS"sv,
+                               "JAX_COMPILER_ENABLE_REMAT_PASS"sv,
+                               "JAX_CPU_ENABLE_ASYNC_DISPATCH"sv,
+                               "JAX_CPU_GET_GLOBAL_TOPOLOGY_TIMEOUT_MINUTES"sv,
+                               "JAX_CPU_GET_LOCAL_TOPOLOGY_TIMEOUT_MINUTES"sv,
+                               "JAX_CROSS_HOST_TRANSFER_SOCKET_ADDRESS"sv,
+                               "JAX_CROSS_HOST_TRANSFER_TIMEOUT_SECONDS"sv,
+                               "JAX_CROSS_HOST_TRANSFER_TRANSFER_SIZE"sv,
+                               "JAX_CROSS_HOST_TRANSPORT_ADDRESSES"sv,
+                               "JAX_CUDA_VISIBLE_DEVICES"sv,
+                               "JAX_CUSTOM_VJP3"sv,
+                               "JAX_DEBUG_INFS"sv,
+                               "JAX_DEBUG_KEY_REUSE"sv,
+                               "JAX_DEBUG_LEAKED_CLIENTS_ON_CLEAR_BACKENDS"sv,
+                               "JAX_DEBUG_LOG_MODULES"sv,
+                               "JAX_DEFAULT_DEVICE"sv,
+                               "JAX_DEFAULT_MATMUL_PRECISION"sv,
+                               "JAX_DEFAULT_PRNG_IMPL"sv,
+                               "JAX_DISABLE_BWD_CHECKS"sv,
+                               "JAX_DISABLE_JIT"sv,
+                               "JAX_DISABLE_MOST_OPTIMIZATIONS"sv,
+                               "JAX_DISABLE_VMAP_SHMAP_ERROR"sv,
+                               "JAX_DISALLOW_MESH_CONTEXT_MANAGER"sv,
+                               "JAX_DISTRIBUTED_DEBUG"sv,
+                               "JAX_DUMP_IR_MODES"sv,
+                               "JAX_DUMP_IR_TO"sv,
+                               "JAX_EMBEDDED_CONSTANTS_MAX_BYTES"sv,
+                               "JAX_ENABLE_CHECKS"sv,
+                               "JAX_ENABLE_COMPILATION_CACHE"sv,
+                               "JAX_ENABLE_CUSTOM_PRNG"sv,
+                               "JAX_ENABLE_PGLE"sv,
+                               "JAX_ENABLE_PREEMPTION_SERVICE"sv,
+                               "JAX_ENABLE_RECOVERABILITY"sv,
+                               "JAX_ENABLE_X64"sv,
+                               "JAX_ERROR_CHECKING_BEHAVIOR_DIVIDE"sv,
+                               "JAX_ERROR_CHECKING_BEHAVIOR_NAN"sv,
+                               "JAX_ERROR_CHECKING_BEHAVIOR_OOB"sv,
+                               "JAX_EXEC_TIME_OPTIMIZATION_EFFORT"sv,
+                               "JAX_EXPERIMENTAL_UNSAFE_XLA_RUNTIME_ERRORS"sv,
+                               "JAX_EXPLAIN_CACHE_MISSES"sv,
+                               "JAX_EXPLICIT_X64_DTYPES"sv,
+                               "JAX_EXPORT_CALLING_CONVENTION_VERSION"sv,
+                               "JAX_EXPORT_IGNORE_FORWARD_COMPATIBILITY"sv,
+                               "JAX_FORCE_DCN_CROSS_HOST_TRANSFERS"sv,
+                               "JAX_HIGH_DYNAMIC_RANGE_GUMBEL"sv,
+                               "JAX_HLO_SOURCE_FILE_CANONICALIZATION_REGEX"sv,
+                               "JAX_INCLUDE_DEBUG_INFO_IN_DUMPS"sv,
+                               "JAX_INCLUDE_FULL_TRACEBACKS_IN_LOCATIONS"sv,
+                               "JAX_LEGACY_PRNG_KEY"sv,
+                               "JAX_LOGGING_LEVEL"sv,
+                               "JAX_LOG_CHECKPOINT_RESIDUALS"sv,
+                               "JAX_LOG_COMPILES"sv,
+                               "JAX_MEMORY_FITTING_EFFORT"sv,
+                               "JAX_MEMORY_FITTING_LEVEL"sv,
+                               "JAX_MOCK_GPU_TOPOLOGY"sv,
+                               "JAX_MOSAIC_ALLOW_HLO"sv,
+                               "JAX_MUTABLE_ARRAY_CHECKS"sv,
+                               "JAX_NO_EXECUTION"sv,
+                               "JAX_NO_TRACING"sv,
+                               "JAX_NUMPY_DTYPE_PROMOTION"sv,
+                               "JAX_NUMPY_RANK_PROMOTION"sv,
+                               "JAX_NUM_CPU_DEVICES"sv,
+                               "JAX_ONEAPI_VISIBLE_DEVICES"sv,
+                               "JAX_OPTIMIZATION_LEVEL"sv,
+                               "JAX_PALLAS_ENABLE_DEBUG_CHECKS"sv,
+                               "JAX_PALLAS_POISON_BUFFERS"sv,
+                               "JAX_PALLAS_USE_MOSAIC_GPU"sv,
+                               "JAX_PALLAS_VERBOSE_ERRORS"sv,
+                               "JAX_PERSISTENT_CACHE_ENABLE_XLA_CACHES"sv,
+                               "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"sv,
+                               "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"sv,
+                               "JAX_PGLE_AGGREGATION_PERCENTILE"sv,
+                               "JAX_PGLE_PROFILING_RUNS"sv,
+                               "JAX_PJRT_CLIENT_CREATE_OPTIONS"sv,
+                               "JAX_PLATFORM_NAME"sv,
+                               "JAX_PPRINT_USE_COLOR"sv,
+                               "JAX_RAGGED_DOT_USE_GPU_PALLAS_TRITON_LOWERING"sv,
+                               "JAX_RAGGED_DOT_USE_RAGGED_DOT_INSTRUCTION"sv,
+                               "JAX_RAISE_PERSISTENT_CACHE_ERRORS"sv,
+                               "JAX_RANDOM_SEED_OFFSET"sv,
+                               "JAX_REFS_TO_PINS"sv,
+                               "JAX_REMAT3"sv,
+                               "JAX_REMOVE_CUSTOM_PARTITIONING_PTR_FROM_CACHE_KEY"sv,
+                               "JAX_REMOVE_SIZE_ONE_MESH_AXIS_FROM_TYPE"sv,
+                               "JAX_ROCM_VISIBLE_DEVICES"sv,
+                               "JAX_SCAN3"sv,
+                               "JAX_SEND_TRACEBACK_TO_RUNTIME"sv,
+                               "JAX_SERIALIZATION_VERSION"sv,
+                               "JAX_SHARE_BINARY_BETWEEN_HOSTS"sv,
+                               "JAX_SHARE_BINARY_BETWEEN_HOSTS_TIMEOUT_MS"sv,
+                               "JAX_SOFTMAX_CUSTOM_JVP"sv,
+                               "JAX_SORT_DEVICES_BY_PROCESS_INDEX"sv,
+                               "JAX_SOURCE_URL_SCHEMA"sv,
+                               "JAX_THREAD_GUARD"sv,
+                               "JAX_THREEFRY_GPU_KERNEL_LOWERING"sv,
+                               "JAX_THREEFRY_PARTITIONABLE"sv,
+                               "JAX_TRACEBACK_FILTERING"sv,
+                               "JAX_TRACEBACK_IN_LOCATIONS_LIMIT"sv,
+                               "JAX_TRACER_ERROR_NUM_TRACEBACK_FRAMES"sv,
+                               "JAX_TRANSFER_GUARD"sv,
+                               "JAX_TRANSFER_GUARD_DEVICE_TO_DEVICE"sv,
+                               "JAX_TRANSFER_GUARD_DEVICE_TO_HOST"sv,
+                               "JAX_TRANSFER_GUARD_HOST_TO_DEVICE"sv,
+                               "JAX_USE_DIRECT_LINEARIZE"sv,
+                               "JAX_USE_EMIT_PIPELINE_PRIMITIVE"sv,
+                               "JAX_USE_MAGMA"sv,
+                               "JAX_USE_SHARDY_PARTITIONER"sv,
+                               "JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS"sv,
+                               "JAX_XLA_BACKEND"sv,
+                               "JAX_XLA_PROFILE_VERSION"sv};
+
 // Names and beginnings of names that are no settings of NCCL itself: builds and images set them, or
 // plugins and tools read them, and new ones come with every release.
 constexpr std::array kOthersNames{"NCCL_VERSION"sv,     "NCCL_HOME"sv,         "NCCL_ROOT"sv,
@@ -65,6 +192,15 @@ std::vector<std::string_view> all_names() {
   std::vector<std::string_view> names(kTorchNames.begin(), kTorchNames.end());
   for (const Variable& variable : explained_variables()) names.push_back(variable.name);
   for (const NcclVariable& variable : nccl_variables()) names.push_back(variable.name);
+  names.insert(names.end(), kJaxNames.begin(), kJaxNames.end());
+  return names;
+}
+
+// Those that begin alike: a name of another library is no slip of the pen.
+std::vector<std::string_view> names_beside(std::string_view name) {
+  const std::string_view family = name.substr(0, name.find('_') + 1);
+  std::vector<std::string_view> names = all_names();
+  std::erase_if(names, [&](std::string_view one) { return !one.starts_with(family); });
   return names;
 }
 
@@ -186,6 +322,8 @@ std::optional<Variable> truth_about(std::string_view name) {
   for (const NcclVariable& plain : nccl_variables())
     if (plain.name == name)
       return Variable{plain.name, "NCCL", plain.since, plain.until, Standing::read, {}, {}};
+  if (holds(kJaxNames, name))
+    return Variable{name, "JAX", {}, {}, Standing::read, "an option of jax.config", {}};
   const auto* torch = std::find(kTorchNames.begin(), kTorchNames.end(), name);
   if (torch == kTorchNames.end()) return std::nullopt;
   return Variable{*torch, "torch", {}, {}, Standing::read, {}, {}};
@@ -225,8 +363,8 @@ std::vector<std::string> warnings_for(const VariableSettings& env) {
 std::string explain_variable(std::string_view name) {
   const std::optional<Variable> variable = truth_about(name);
   if (!variable) {
-    return fmt::format("{}: safelaunch knows no library that reads it{}\n", name,
-                       did_you_mean(name, all_names()));
+    return fmt::format("{}: not known to safelaunch{}\n", name,
+                       did_you_mean(name, names_beside(name)));
   }
   std::string text =
       fmt::format("{}\n  read by: {}{}\n", name, variable->reader, versions(*variable));

@@ -105,8 +105,8 @@ TEST_CASE("a variable is explained", "[variables]") {
   CHECK(explain_variable("NCCL_PAT_ENABLE") ==
         "NCCL_PAT_ENABLE\n  read by: NCCL, from 2.23 on, no longer in 2.31\n");
   CHECK(explain_variable("NCCL_DEBUGS") ==
-        "NCCL_DEBUGS: safelaunch knows no library that reads it; did you mean 'NCCL_DEBUG'?\n");
-  CHECK(explain_variable("FOO") == "FOO: safelaunch knows no library that reads it\n");
+        "NCCL_DEBUGS: not known to safelaunch; did you mean 'NCCL_DEBUG'?\n");
+  CHECK(explain_variable("FOO") == "FOO: not known to safelaunch\n");
 }
 
 TEST_CASE("the warnings for a file's variables have their places", "[variables]") {
@@ -225,6 +225,23 @@ TEST_CASE("one letter too many, too few or in the wrong place leads to the right
 
 TEST_CASE("a name that nobody knows is explained as such", "[variables]") {
   CHECK(explain_variable("NCCL_DEBUGG") ==
-        "NCCL_DEBUGG: safelaunch knows no library that reads it; did you mean 'NCCL_DEBUG'?\n");
-  CHECK(explain_variable("MY_OWN") == "MY_OWN: safelaunch knows no library that reads it\n");
+        "NCCL_DEBUGG: not known to safelaunch; did you mean 'NCCL_DEBUG'?\n");
+  CHECK(explain_variable("MY_OWN") == "MY_OWN: not known to safelaunch\n");
+}
+
+TEST_CASE("JAX's own options are known, and no name of another library is offered for a slip",
+          "[variables]") {
+  CHECK(explain_variable("JAX_DEBUG_INFS") ==
+        "JAX_DEBUG_INFS\n  read by: JAX\n  what it does: an option of jax.config\n");
+  CHECK(explain_variable("JAX_LOG_COMPILE") ==
+        "JAX_LOG_COMPILE: not known to safelaunch; did you mean 'JAX_LOG_COMPILES'?\n");
+  CHECK(explain_variable("HCCL_DEBUG") == "HCCL_DEBUG: not known to safelaunch\n");
+}
+
+TEST_CASE("what is to be used instead is a thing, so that the line reads as a sentence",
+          "[variables]") {
+  for (const Variable& variable : explained_variables()) {
+    INFO(variable.name);
+    CHECK_FALSE(variable.instead.starts_with("it "));
+  }
 }
