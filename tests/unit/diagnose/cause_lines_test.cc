@@ -418,6 +418,9 @@ constexpr CauseLine kProofs[] = {
     {"shm-small",
      "vm:1:1 [0] misc/shmutils.cc:88 NCCL WARN Error: failed to extend /dev/shm/nccl-a to 9637892 "
      "bytes, error: No space left on device (28)"},
+    {"shm-denied",
+     "vm:1:1 [0] misc/shmutils.cc:132 NCCL WARN Error while creating shared memory segment "
+     "/dev/shm/nccl-PYOXTa (size 9637888), error: Permission denied (13)"},
     {"shm-small",
      "vm:1:1 [0] misc/shmutils.cc:132 NCCL WARN Error while creating shared memory segment "
      "/dev/shm/nccl-PYOXTa (size 9637888), error: No space left on device (28)"},

@@ -187,3 +187,15 @@ TEST_CASE("in an explained log a doubtful cause is called so, and a victim too",
             "perhaps: a host name cannot be resolved, or leads to the loopback "
             "(name-resolution)\n"));
 }
+
+TEST_CASE("the errno of a shared memory segment decides: only a full /dev/shm is too small",
+          "[explain]") {
+  const auto named = [](const std::string& error) {
+    const std::string words =
+        "Error while creating shared memory segment /dev/shm/nccl-x (size 9637888), error: " + error;
+    return cause_named_by(words, Catalogue::builtin())->id;
+  };
+  CHECK(named("No space left on device (28)") == "shm-small");
+  CHECK(named("Permission denied (13)") == "shm-denied");
+  CHECK(named("No such file or directory (2)") == "shm-denied");
+}

@@ -122,6 +122,9 @@ constexpr NearMiss kNearMisses[] = {
     {"file-exchange", "none",
      "vm:1:1 [0] misc/shmutils.cc:1 NCCL WARN unlink shared memory /dev/shm/nccl-AbCdEf failed, "
      "error: Permission denied"},
+    {"shm-denied", "shm-small",
+     "vm:1:1 [0] misc/shmutils.cc:132 NCCL WARN Error while creating shared memory segment "
+     "/dev/shm/nccl-PYOXTa (size 9637888), error: No space left on device (28)"},
     {"shm-small", "none",
      "RuntimeError: DataLoader worker (pid 4711) is killed by signal: Segmentation fault."},
     {"shm-data-loader", "shm-small",
