@@ -112,6 +112,19 @@ Headline headline_of(const RunRecord& run) {
   return {text, Headline::Mood::bad};
 }
 
+// What a tab and the preview in a chat show: "Hung: rank 1 never joined … · train.py:48 · RUN".
+std::string title_of(const RunRecord& run) {
+  std::string title = tr(headline_text(run));
+  const AttemptSummary* told = told_in_head(run);
+  if (told != nullptr && !told->failure->headline.empty() && run.summary.attempts.back().failure) {
+    const Failure& failure = *told->failure;
+    title += ": " + tr(failure.headline);
+    if (!failure.places.empty())
+      title += " · " + failure.places.front().substr(0, failure.places.front().find(' '));
+  }
+  return title + " · " + run.id;
+}
+
 // A large fact, a phrase or a path, has a line of its own.
 enum class FactSize { small, large };
 
@@ -209,7 +222,7 @@ std::string html_report(const RunRecord& run) {
   write_lines(run, body);
   write_foot(run, body);
   HtmlWriter title;
-  title.text(tr(headline_text(run)) + " · " + run.id, kLongestLine);
+  title.text(title_of(run), kLongestLine);
   return filled(report_template().front().text, title.take(), body.take());
 }
 
@@ -239,12 +252,16 @@ const AttemptSummary* told_in_head(const RunRecord& run) {
 }
 
 void write_cause(const Failure& failure, HtmlWriter& to) {
-  if (!failure.explanation.empty())
-    to.markup("<p class=\"lead\">").text(tr(failure.explanation), kLongestText).markup("</p>\n");
+  const std::string& lead = failure.headline.empty() ? failure.explanation : failure.headline;
+  if (!lead.empty()) to.markup("<p class=\"lead\">").text(tr(lead), kLongestText).markup("</p>\n");
+  for (const std::string& place : failure.places)
+    to.markup("<pre class=\"place\">").text(place, kLongestText).markup("</pre>\n");
+  if (!failure.details.empty() && failure.details != lead)
+    to.markup("<p>").text(tr(failure.details), kLongestText).markup("</p>\n");
   if (failure.cause.empty()) return;
   to.markup("<p><span class=\"dim\">").text(tr("Cause")).markup("</span> ");
-  to.text(tr(failure.title), kLongestText);
-  to.markup(" <code>").text(failure.cause).markup("</code> <span class=\"tag\">");
+  if (failure.title != lead) to.text(tr(failure.title), kLongestText).markup(" ");
+  to.markup("<code>").text(failure.cause).markup("</code> <span class=\"tag\">");
   to.text(tr(name(failure.certainty))).markup("</span></p>\n");
 }
 

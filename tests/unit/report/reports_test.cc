@@ -205,3 +205,19 @@ TEST_CASE("the figures of a thousand ranks add little to a page", "[html_report]
   CHECK(page.size() < 100'000);
   CHECK(contains(page, "all, from least to most"));
 }
+
+TEST_CASE("the page's tab and head name the rank, its place and the line of source",
+          "[html_report]") {
+  report::RunRecord run = report::parse_run(healed_run());
+  run.summary.attempts.resize(1);
+  Failure& failure = *run.summary.attempts[0].failure;
+  failure.headline = "rank 1 never joined the process group";
+  failure.places = {"train.py:50 in load:  queue.get()"};
+  failure.details = "Rank 0 waited 9s for it.";
+  const std::string page = report::html_report(run);
+  CHECK(contains(page,
+                 "<title>Hung: rank 1 never joined the process group · train.py:50 · " + run.id));
+  CHECK(contains(page, "<p class=\"lead\">rank 1 never joined the process group</p>"));
+  CHECK(contains(page, "<pre class=\"place\">train.py:50 in load:  queue.get()</pre>"));
+  CHECK(contains(page, "<p>Rank 0 waited 9s for it.</p>"));
+}
