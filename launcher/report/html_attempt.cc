@@ -14,7 +14,7 @@ namespace safelaunch::report {
 namespace {
 
 // With more rows than a reader looks at, ranks that behaved alike share a row.
-constexpr std::size_t kMostBars = 64;
+constexpr std::size_t kMostBars = 8;
 constexpr std::size_t kLogsShown = 10;
 constexpr std::size_t kMostChanges = 200;
 constexpr std::size_t kLongestLog = 32U << 10;

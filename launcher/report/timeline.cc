@@ -37,6 +37,8 @@ struct Behaviour {
   auto operator<=>(const Behaviour&) const = default;
 };
 
+constexpr const char* kToldToEnd = "told to end";
+
 // The end of a rank in words. A signal that safelaunch sent or passed on is no failure of the rank.
 std::string end_of(const Behaviour& behaviour) {
   if (behaviour.status.empty() || behaviour.status == "exit status 0") return {};
@@ -45,7 +47,7 @@ std::string end_of(const Behaviour& behaviour) {
   const bool by_us = std::ranges::any_of(kOurs, [&](const char* name) {
     return behaviour.status == std::string("killed by ") + name;
   });
-  return by_us ? "told to end" : "told to end: " + behaviour.status;
+  return by_us ? kToldToEnd : fmt::format("{}: {}", kToldToEnd, behaviour.status);
 }
 
 std::string note_of(const Behaviour& behaviour) {
@@ -54,7 +56,9 @@ std::string note_of(const Behaviour& behaviour) {
   if (behaviour.part == Part::waited) text = "waited";
   if (behaviour.suspect && text.empty()) text = "failed first";
   const std::string end = end_of(behaviour);
-  return end.empty() || text.empty() ? text + end : text + ", " + end;
+  const bool is_news = !end.empty() && end != kToldToEnd;  // that follows from what we did
+  if (text.empty()) return end;
+  return is_news ? text + ", " + end : text;
 }
 
 struct Member {

@@ -221,3 +221,24 @@ TEST_CASE("the page's tab and head name the rank, its place and the line of sour
   CHECK(contains(page, "<pre class=\"place\">train.py:50 in load:  queue.get()</pre>"));
   CHECK(contains(page, "<p>Rank 0 waited 9s for it.</p>"));
 }
+
+TEST_CASE("of many ranks the page shows those that are missing, and one band of all that waited",
+          "[html_report]") {
+  report::RunRecord run;
+  report::AttemptHistory& attempt = run.attempts.emplace_back();
+  attempt.until = Duration{10'000};
+  Failure verdict{.kind = FailureKind::hung};
+  verdict.missing = {{.rank = Rank{1}}};
+  for (int rank = 0; rank < 64; ++rank) {
+    attempt.ranks[Rank{rank}].reached[1] = Duration{1'000};
+    if (rank != 1) verdict.waiting.push_back(Rank{rank});
+  }
+  attempt.verdict = {.at = Duration{8'000}, .text = "rank 1 is missing", .failure = verdict};
+  const std::string page = report::html_report(run);
+  const std::size_t suspect = page.find("<span class=\"who\">rank 1</span>");
+  const std::size_t band = page.find("<span class=\"who\">ranks 0 2-63</span>");
+  REQUIRE(suspect != std::string::npos);
+  REQUIRE(band != std::string::npos);
+  CHECK(suspect < band);
+  CHECK(!contains(page, "<span class=\"who\">rank 2</span>"));
+}

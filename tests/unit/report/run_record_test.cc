@@ -124,7 +124,7 @@ TEST_CASE("the timeline shows who waited and who was missing", "[timeline]") {
                                           {Kind::reached, Stage::imported, 3s, 4s},
                                           {Kind::waiting, Stage::group, 4s, 20s},
                                           {Kind::stopped, Stage::group, 20s, 21s}});
-  CHECK(timeline.rows[0].note == "waited, told to end");
+  CHECK(timeline.rows[0].note == "waited");
   CHECK(timeline.rows[1].spans.at(1) ==
         report::TimelineSpan{Kind::missing, Stage::imported, 2s, 20s});
   CHECK(timeline.rows[1].suspect);

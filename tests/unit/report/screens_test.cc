@@ -239,7 +239,7 @@ TEST_CASE("the report of a healed run as text, whole", "[text_report]") {
         "attempt 1  basic\n"
         "  verdict: rank 1 is missing\n"
         "  reached after  imported  group\n"
-        "  rank 0               3s     4s  waited, told to end\n"
+        "  rank 0               3s     4s  waited\n"
         "  rank 1               2s      -  missing\n"
         "  stack of rank 1\n"
         "    thread MainThread\n"
