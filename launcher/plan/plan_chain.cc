@@ -159,6 +159,8 @@ std::string cost_in_words(const profile::Profile& profile) {
 
 std::string cost_in_words(const RunPlan& plan, const profile::Profile& profile) {
   const profile::HostKey key = host_key(plan);
+  if (profile.backend == profile::Backend::gloo && key.gpus.empty() && key.driver.empty())
+    return "none (gloo in place of NCCL; no NVIDIA GPU is here to be slower)";
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
   const auto host = probe::load_measured(probe::measured_file(plan.environment, key.hostname));
   const auto measured =

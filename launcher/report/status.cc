@@ -279,7 +279,7 @@ std::string render(const RunStatus& status) {
     text += stages_in_words(status);
   if (status.collectives_a_second)
     text += tr("    {:.1f} collectives a second", *status.collectives_a_second) + "\n";
-  if (status.training) return text;
+  if (status.training || status.ended) return text;
   if (const std::string_view waiting = without_counts(status.waiting); !waiting.empty())
     text += fmt::format("    {}\n", tr(waiting));
   return text;

@@ -210,3 +210,14 @@ TEST_CASE("what each layer of a plan knows of secrets is taken out of what is to
   CHECK(redacted.find("canary") == std::string::npos);
   CHECK(redacted.ends_with(" end"));
 }
+
+TEST_CASE("gloo costs something only where there is a GPU", "[dry_run]") {
+  settings::RunOptions options;
+  options.command = {"torchrun", "t.py"};
+  const RunPlan plan = make_plan(options, {}, kHome).value();
+  profile::Profile gloo;
+  gloo.cost = profile::Cost::large;
+  gloo.backend = profile::Backend::gloo;
+  const bool has_driver = std::filesystem::exists("/proc/driver/nvidia/version");
+  CHECK(cost_in_words(plan, gloo).starts_with(has_driver ? "large" : "none (gloo"));
+}

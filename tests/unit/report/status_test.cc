@@ -100,6 +100,9 @@ TEST_CASE("once a job trains its status tells of no waiting", "[status]") {
   status.training = true;
   CHECK(render(status).find("waiting for rank 1") == std::string::npos);
   CHECK(render(status).find(", training") != std::string::npos);
+  status.training = false;
+  status.ended = true;
+  CHECK(render(status).find("waiting for rank 1") == std::string::npos);
 }
 
 TEST_CASE("a run that has its end recorded is no longer running", "[status]") {
