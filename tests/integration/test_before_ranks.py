@@ -18,7 +18,7 @@ import torch.distributed as dist
 
 dist.init_process_group("gloo")
 dist.all_reduce(torch.ones(1))
-print("met at", os.environ["MASTER_ADDR"], flush=True)
+os.write(1, f"met at {os.environ['MASTER_ADDR']}\\n".encode())  # two ranks share the pipe
 dist.destroy_process_group()
 """
 
