@@ -20,7 +20,7 @@ class Init(SafelaunchTest):
 
     def answered(self, *answers):
         """Types each answer when its question stands there; the status and the screen."""
-        terminal = Terminal([SAFELAUNCH, "init"], cwd=self.folder, env=self.environment())
+        terminal = Terminal([SAFELAUNCH, "init"], columns=400, cwd=self.folder, env=self.environment())
         for asked, typed in enumerate(answers, 1):
             terminal.read_until(b"] ", times=asked)
             terminal.type(typed)

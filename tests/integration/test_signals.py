@@ -112,7 +112,7 @@ class Stopping(SafelaunchTest):
             self.assertTrue((self.folder / f"saved-{rank}").exists(), "it was not given the time to save")
 
     def in_terminal(self, *words):
-        return Terminal([SAFELAUNCH, *map(str, words)], env=self.environment(), cwd=self.folder)
+        return Terminal([SAFELAUNCH, *map(str, words)], columns=400, env=self.environment(NO_COLOR="1"), cwd=self.folder)
 
     def test_ctrl_c_calls_each_ranks_handler_once_and_gives_it_time(self):
         terminal = self.in_terminal(*self.ranks(2, SAVING))
@@ -460,7 +460,7 @@ class Surroundings(SafelaunchTest):
 
     def test_a_job_ends_when_its_terminal_goes(self):
         job = self.script("import time\nopen('ready', 'w').close()\ntime.sleep(600)\n")
-        terminal = Terminal([SAFELAUNCH, "--grace", "3s", sys.executable, job], env=self.environment(), cwd=self.folder)
+        terminal = Terminal([SAFELAUNCH, "--grace", "3s", sys.executable, job], columns=400, env=self.environment(NO_COLOR="1"), cwd=self.folder)
         wait_until((self.folder / "ready").exists)
         os.close(terminal.master)
         terminal.process.wait(60)
