@@ -81,7 +81,7 @@ def healthy(run, *words):
     """The job came through with one attempt, its output has the words, and safelaunch said nothing about a hang."""
     if run.status != 0 or len(run.attempts) != 1:
         return Said(False, cause_of(run).get("id"), short(run))
-    wrong = [f"its output lacks {word}" for word in words if word not in run.out] + false_alarms(run.err, run.events)
+    wrong = [f"its output lacks {word}" for word in words if word not in run.out] + false_alarms(run.err, [run.events])
     return Said(not wrong, None, short("; ".join(wrong)))
 
 
