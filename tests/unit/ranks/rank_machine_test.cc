@@ -692,3 +692,20 @@ TEST_CASE("a process that names ever more ranks is not heard", "[rank_machine]")
     job.says({900, 9}, rank, StageReached{Rank{rank}, {900, 9}, Stage::imported});
   CHECK(job.machine().stages().ranks().size() <= 16);
 }
+
+TEST_CASE("of many changes of the status few are recorded, and the last one always",
+          "[rank_machine]") {
+  constexpr int kRanks = 300;
+  Told job({.stages = {.world_size = kRanks}});
+  for (int rank = 0; rank < kRanks; ++rank)
+    job.says(rank, RankStarted{Rank{rank}, process_of(rank), kRanks, Source::hook});
+  job.pass(2s);
+  job.on(WatchTimePassed{});
+  std::vector<std::string> recorded;
+  for (const RecordEvent& event : job.all<RecordEvent>())
+    if (const auto* status = std::get_if<report::record::Status>(&event.event))
+      recorded.push_back(status->text);
+  REQUIRE_FALSE(recorded.empty());
+  CHECK(recorded.size() < 10);
+  CHECK(recorded.back().starts_with("spawned 300/300"));
+}
