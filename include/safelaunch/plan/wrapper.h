@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/result.h"
 
