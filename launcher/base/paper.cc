@@ -41,22 +41,28 @@ std::string without_ink(std::string_view text) {
   return plain;
 }
 
-// No line begins with these: they belong to what is before them.
-constexpr std::u32string_view kNeverFirst = U"、。，．：；？！）」』】〉》…％";
+// No line begins with the first: they belong to what is before them; and none ends with the others.
+constexpr std::u32string_view kNeverFirst = U"、。，．：；？！）」』】〉》”’…％";
+constexpr std::u32string_view kNeverLast = U"（「『【〈《“‘";
+
+bool among(std::u32string_view marks, char32_t character) {
+  return marks.find(character) != std::u32string_view::npos;
+}
 
 struct Unbroken {
   std::string_view blanks;
-  std::string_view text;  ///< with its ink
-  int columns = 0;        ///< of the text
+  std::string_view text;    ///< with its ink
+  std::size_t columns = 0;  ///< of the text
 };
 
-// One wide character, with what closes it, or all up to the next blank or wide character.
+// One wide character, with what opens and closes it, or all up to the next blank or wide character.
 Unbroken take_unbroken(std::string_view& line) {
   Unbroken piece;
   const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
   piece.blanks = line.substr(0, begin);
   std::size_t at = begin;
   bool closed = false;  // only what closes may follow
+  bool opened = false;  // something must follow
   while (at < line.size() && line[at] != ' ') {
     if (const std::size_t ink = ink_at(line.substr(at)); ink != 0) {
       at += ink;
@@ -64,10 +70,11 @@ Unbroken take_unbroken(std::string_view& line) {
     }
     const CodePoint point = first_code_point(line.substr(at));
     const bool wide = is_wide(point.value);
-    const bool closes = kNeverFirst.find(point.value) != std::u32string_view::npos;
-    if ((closed || (wide && piece.columns > 0)) && !closes) break;
-    piece.columns += is_wide(point.value) ? 2 : 1;
-    closed = wide;
+    const bool parts = !opened && (closed || (wide && piece.columns > 0));
+    if (parts && !among(kNeverFirst, point.value)) break;
+    piece.columns += wide ? 2 : 1;
+    opened = among(kNeverLast, point.value);
+    closed = wide && !opened;
     at += point.length;
   }
   piece.text = line.substr(begin, at - begin);
@@ -75,45 +82,48 @@ Unbroken take_unbroken(std::string_view& line) {
   return piece;
 }
 
-constexpr std::size_t kFurtherIn = 2;
-
-// Where a line that is too long goes on.
-int hang_of(std::string_view line, int columns) {
-  const std::string plain = without_ink(line);
-  const std::size_t indent = std::min(plain.find_first_not_of(' '), plain.size());
-  std::size_t column = indent;  // where its last column begins
-  for (std::size_t gap = plain.find("  ", indent); gap != std::string::npos;
-       gap = plain.find("  ", column)) {
-    column = std::min(plain.find_first_not_of(' ', gap), plain.size());
-    if (columns_of(std::string_view(plain).substr(0, column)) > columns / 2) break;
-    if (plain.find("  ", column) == std::string::npos)
-      return columns_of(std::string_view(plain).substr(0, column));
-  }
-  return static_cast<int>(std::min(indent + kFurtherIn, static_cast<std::size_t>(columns) / 2));
-}
-
-std::string wrapped_line(std::string_view line, int columns) {
-  const std::string_view quoted = trimmed(line);
-  if (columns_of(line) <= columns || quoted.starts_with("| ") || quoted.find('\t') != quoted.npos)
-    return std::string(line);
-  const int hang = hang_of(line, columns);
+// The line from column `at` on; where it goes on it begins at `hang`.
+std::string broken(std::string_view line, std::size_t at, std::size_t hang, std::size_t width) {
   std::string text;
-  int at = 0;
   while (!line.empty()) {
     const Unbroken piece = take_unbroken(line);
-    const int blanks = static_cast<int>(piece.blanks.size());
-    const bool fits = at + blanks + piece.columns <= columns;
-    if (fits || at <= hang) {
+    if (at <= hang || at + piece.blanks.size() + piece.columns <= width) {
       text += piece.blanks;
-      at += blanks;
+      at += piece.blanks.size();
     } else {
-      text += '\n' + std::string(static_cast<std::size_t>(hang), ' ');
+      text += '\n' + std::string(hang, ' ');
       at = hang;
     }
     text += piece.text;
     at += piece.columns;
   }
   return text;
+}
+
+constexpr std::size_t kFurtherIn = 2;
+
+// Where a line that is too long goes on.
+std::size_t hang_of(std::string_view line, std::size_t width) {
+  const std::string plain = without_ink(line);
+  const std::size_t indent = std::min(plain.find_first_not_of(' '), plain.size());
+  const auto columns_before = [&](std::size_t at) {
+    return columns(std::string_view(plain).substr(0, at));
+  };
+  std::size_t column = indent;  // where its last column begins
+  for (std::size_t gap = plain.find("  ", indent); gap != std::string::npos;
+       gap = plain.find("  ", column)) {
+    column = std::min(plain.find_first_not_of(' ', gap), plain.size());
+    if (columns_before(column) > width / 2) break;
+    if (plain.find("  ", column) == std::string::npos) return columns_before(column);
+  }
+  return std::min(indent + kFurtherIn, width / 2);
+}
+
+std::string wrapped_line(std::string_view line, std::size_t width) {
+  const std::string_view words = trimmed(line);
+  const bool is_quote = words.starts_with("| ") || words.find('\t') != std::string_view::npos;
+  if (is_quote || columns(line) <= width) return std::string(line);
+  return broken(line, 0, hang_of(line, width), width);
 }
 
 bool is_set(const Environment& environment, std::string_view name) {
@@ -148,15 +158,19 @@ std::string from_us(std::string_view text) {
   return prefix + std::string(text);
 }
 
-int columns_of(std::string_view line) {
-  int columns = 0;
-  while (!line.empty()) {
-    const std::size_t ink = ink_at(line);
-    const CodePoint point = first_code_point(line);
-    if (ink == 0) columns += is_wide(point.value) ? 2 : 1;
-    line.remove_prefix(ink != 0 ? ink : point.length);
+std::size_t columns(std::string_view text) {
+  std::size_t count = 0;
+  while (!text.empty()) {
+    const std::size_t ink = ink_at(text);
+    const CodePoint point = first_code_point(text);
+    if (ink == 0) count += is_wide(point.value) ? 2 : 1;
+    text.remove_prefix(std::min(ink != 0 ? ink : point.length, text.size()));
   }
-  return columns;
+  return count;
+}
+
+std::string wrapped(std::string_view text, std::size_t column, std::size_t width) {
+  return broken(text, column, column, width);
 }
 
 std::string laid_out(std::string_view text, const Paper& paper) {
@@ -166,7 +180,7 @@ std::string laid_out(std::string_view text, const Paper& paper) {
   std::string result;
   for (;;) {
     const std::size_t end = text.find('\n');
-    result += wrapped_line(text.substr(0, end), paper.columns);
+    result += wrapped_line(text.substr(0, end), static_cast<std::size_t>(paper.columns));
     if (end == std::string_view::npos) return result;
     result += '\n';
     text.remove_prefix(end + 1);

@@ -48,30 +48,6 @@ bool is_scalar(char32_t value) {
   return value <= 0x10ffff && (value < 0xd800 || value > 0xdfff);
 }
 
-/// Whether a line may end between two characters: beside a Chinese one, but not so that a closing
-/// mark begins the next line or an opening one ends this.
-bool may_end_between(char32_t before, char32_t behind) {
-  constexpr std::u32string_view kClosing = U"，。；：、！？）》」』”’";
-  constexpr std::u32string_view kOpening = U"（《「『“‘";
-  return (is_wide(before) || is_wide(behind)) && kClosing.find(behind) == kClosing.npos &&
-         kOpening.find(before) == kOpening.npos;
-}
-
-/// The bytes of the longest front of a word that fits into `room` columns and behind which a line
-/// may end; 0 if there is none.
-std::size_t front_that_fits(std::string_view word, std::size_t room) {
-  std::size_t front = 0;
-  char32_t before = 0;
-  for (std::size_t at = 0, used = 0; at < word.size() && used <= room;) {
-    const CodePoint point = first_code_point(word.substr(at));
-    if (at > 0 && may_end_between(before, point.value)) front = at;
-    used += is_wide(point.value) ? 2 : 1;
-    at += point.length;
-    before = point.value;
-  }
-  return front;
-}
-
 }  // namespace
 
 std::string lower(std::string_view text) {
@@ -129,50 +105,6 @@ bool is_wide(char32_t character) {
   return std::ranges::any_of(kWide, [=](const auto& range) {
     return character >= range.first && character <= range.second;
   });
-}
-
-std::size_t columns(std::string_view text) {
-  std::size_t count = 0;
-  while (!text.empty()) {
-    const CodePoint point = first_code_point(text);
-    count += is_wide(point.value) ? 2 : 1;
-    text.remove_prefix(std::min(point.length, text.size()));
-  }
-  return count;
-}
-
-std::string wrapped(std::string_view text, std::size_t column, std::size_t width) {
-  std::string result;
-  std::size_t at = column;
-  const auto next_line = [&] {
-    result += "\n" + std::string(column, ' ');
-    at = column;
-  };
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, end);
-    const std::size_t blank = at == column ? 0 : 1;
-    if (at + blank + columns(word) > width) {
-      const std::size_t front = front_that_fits(word, width - std::min(width, at + blank));
-      if (front > 0) {
-        result.append(blank, ' ').append(word.substr(0, front));
-        next_line();
-        text.remove_prefix(front);
-        continue;
-      }
-      if (blank == 1) {
-        next_line();
-        continue;
-      }
-    } else {
-      result.append(blank, ' ');
-      at += blank;
-    }
-    result += word;
-    at += columns(word);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return result;
 }
 
 std::string_view cut(std::string_view text, std::size_t longest) {

@@ -1,6 +1,7 @@
 #include "help.h"
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/paper.h"
 #include "safelaunch/base/strings.h"
 #include "verbs.h"
 

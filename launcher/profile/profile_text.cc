@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/paper.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/profile/library.h"
 #include "safelaunch/profile/variables.h"

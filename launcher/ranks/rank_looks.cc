@@ -290,4 +290,14 @@ bool RankMachine::half_is_over(TimePoint now) {
          clock->lasts - deadline_.set_at >= (limit - deadline_.set_at) / 2;
 }
 
+// The last status is what `safelaunch status` shows, so it is never left out; those before it are,
+// and the more the longer a job wavers.
+void RankMachine::record_status(TimePoint now) {
+  constexpr Duration kBetween{500};
+  constexpr int kUntilTwiceAsRare = 20;
+  if (status_.text.empty() || now < status_.next) return;
+  actions_.push_back(RecordEvent{report::record::Status{std::exchange(status_.text, {})}});
+  status_.next = now + kBetween * (1 + status_.recorded++ / kUntilTwiceAsRare);
+}
+
 }  // namespace safelaunch::ranks

@@ -110,16 +110,6 @@ std::vector<WatchAction> RankMachine::on(const WatchEvent& event, TimePoint now)
   return std::exchange(actions_, {});
 }
 
-// The last status is what `safelaunch status` shows, so it is never left out; those before it are,
-// and the more the longer a job wavers.
-void RankMachine::record_status(TimePoint now) {
-  constexpr Duration kBetween{500};
-  constexpr int kUntilTwiceAsRare = 20;
-  if (status_.text.empty() || now < status_.next) return;
-  actions_.push_back(RecordEvent{report::record::Status{std::exchange(status_.text, {})}});
-  status_.next = now + kBetween * (1 + status_.recorded++ / kUntilTwiceAsRare);
-}
-
 void RankMachine::tell(const std::string& text) {
   actions_.push_back(RecordEvent{report::record::Notice{text}});
   actions_.push_back(TellNotice{text});

@@ -4,6 +4,7 @@
 #include "characters.h"
 #include "names.h"
 #include "places.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/redact/redactor.h"
 
 // Here only a field's place in its record says that it is secret: the fifth of a line of ~/.pgpass,
@@ -12,10 +13,6 @@ namespace safelaunch::redact {
 namespace {
 
 using std::string_view_literals::operator""sv;
-
-bool is_number(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
-}
 
 // "train.py:123:INFO:root:done" is a place in a program.
 bool is_file(std::string_view host) {

@@ -12,6 +12,7 @@
 #include "json.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/language.h"
+#include "safelaunch/base/paper.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/report/run_files.h"

@@ -7,6 +7,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/language.h"
 #include "safelaunch/base/rank_list.h"
+#include "safelaunch/base/paper.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/report/record.h"

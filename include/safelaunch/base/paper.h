@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -37,9 +38,15 @@ enum class ColourWish { automatic, always, never };
 /// CLICOLOR_FORCE and FORCE_COLOR, then whether it is a terminal that can (TERM is not "dumb").
 [[nodiscard]] bool takes_ink(ColourWish wish, bool is_terminal, const Environment& environment);
 
-/// The columns that a line takes on a terminal: two for a wide character of East Asia, none for
-/// ink.
-[[nodiscard]] int columns_of(std::string_view line);
+/// How many columns of a terminal a text takes: two for a wide character of East Asia, as fmt's
+/// widths ({:<8}) count it, too; none for ink.
+[[nodiscard]] std::size_t columns(std::string_view text);
+
+/// The text from a column on, in lines that are no longer than `width`; those that follow begin at
+/// that column, too. A word that is longer stands alone, but Chinese goes on in the next line
+/// behind any character, if no mark such as 。 would stand first in it.
+[[nodiscard]] std::string wrapped(std::string_view text, std::size_t column,
+                                  std::size_t width = 80);
 
 /// The text for that paper. A line that is too long goes on below its last column (what two blanks
 /// set off), else below its own indent and two more. Lines that quote ("| …") stay whole, since

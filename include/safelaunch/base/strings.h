@@ -87,16 +87,6 @@ template <class Number = std::uint64_t>
 /// emoji.
 [[nodiscard]] bool is_wide(char32_t character);
 
-/// How many columns of a terminal a text in UTF-8 without colours takes, as fmt's widths ({:<8})
-/// count it, too.
-[[nodiscard]] std::size_t columns(std::string_view text);
-
-/// The text from a column on, in lines that end before `width`; those that follow begin at that
-/// column, too. A word that is longer stands alone, but Chinese goes on in the next line behind any
-/// character, if no mark such as 。 would stand first in it.
-[[nodiscard]] std::string wrapped(std::string_view text, std::size_t column,
-                                  std::size_t width = 80);
-
 /// At most `longest` bytes of a text in UTF-8, with no half character at the end.
 [[nodiscard]] std::string_view cut(std::string_view text, std::size_t longest);
 

@@ -41,7 +41,7 @@ TEST_CASE("quoted lines and those with tabs stay whole", "[paper]") {
 
 TEST_CASE("Chinese is two columns wide, and breaks between characters but before no full stop",
           "[paper]") {
-  CHECK(columns_of(std::string_view("卡住 ok")) == 7);
+  CHECK(columns(inked(Ink::help, "卡住") + " ok") == 7);
   CHECK(laid_out("第一个进程没有来", {10, false}) == "第一个进程\n  没有来");
   CHECK(laid_out("第一个进程。好", {10, false}) == "第一个进\n  程。好");
 }
@@ -67,4 +67,35 @@ TEST_CASE("our own lines say whose they are, and how bad it is, in ink", "[paper
   CHECK(laid_out(from_us("warning: x"), {}) == "safelaunch: warning: x");
   CHECK(from_us("warning: x") == "\x1b[2msafelaunch:\x1b[0m \x1b[33mwarning:\x1b[0m x");
   CHECK(from_us("x warning: y") == "\x1b[2msafelaunch:\x1b[0m x warning: y");
+}
+
+TEST_CASE("a text is wrapped at blanks, below the column where it begins", "[paper]") {
+  CHECK(wrapped("one two three", 2, 10) == "one two\n  three");
+  CHECK(wrapped("one", 2, 4) == "one");
+  CHECK(wrapped("a longestword b", 0, 5) == "a\nlongestword\nb");
+  CHECK(wrapped("", 2).empty());
+}
+
+TEST_CASE("text is wrapped at the column before the width", "[paper]") {
+  CHECK(wrapped("ab cd", 0, 5) == "ab cd");
+  CHECK(wrapped("ab cde", 0, 5) == "ab\ncde");
+  CHECK(wrapped("a  b", 0, 80) == "a  b");
+}
+
+TEST_CASE("a Chinese character takes two columns", "[paper]") {
+  CHECK(columns("rank 1") == 6);
+  CHECK(columns("卡住 1") == 6);
+  CHECK(columns("é") == 1);
+  CHECK(columns("") == 0);
+}
+
+TEST_CASE("Chinese text is wrapped by columns, never within a character", "[paper]") {
+  CHECK(wrapped("一二三四五", 0, 6) == "一二三\n四五");
+  CHECK(wrapped("一二三四五", 0, 7) == "一二三\n四五");
+  CHECK(wrapped("用 NCCL 的共享内存", 2, 10) == "用 NCCL\n  的共享内\n  存");
+}
+
+TEST_CASE("a closing mark does not begin a line, an opening one does not end it", "[paper]") {
+  CHECK(wrapped("一二三。四", 0, 6) == "一二\n三。四");
+  CHECK(wrapped("一二（三）", 0, 6) == "一二\n（三）");
 }

@@ -57,13 +57,6 @@ TEST_CASE("a text is cut behind a whole character", "[strings]") {
   CHECK(cut("aäb", 3) == "aä");
 }
 
-TEST_CASE("a text is wrapped at blanks, below the column where it begins", "[strings]") {
-  CHECK(wrapped("one two three", 2, 10) == "one two\n  three");
-  CHECK(wrapped("one", 2, 4) == "one");
-  CHECK(wrapped("a longestword b", 0, 5) == "a\nlongestword\nb");
-  CHECK(wrapped("", 2).empty());
-}
-
 TEST_CASE("a word is taken off up to its separator", "[strings]") {
   std::string_view text = "a=b=c";
   CHECK(take_word(text, '=') == "a");
@@ -186,12 +179,6 @@ TEST_CASE("a text of kilobytes is no typing error", "[nearest]") {
   CHECK(nearest(near, words) == near);
 }
 
-TEST_CASE("text is wrapped at the column before the width", "[strings]") {
-  CHECK(wrapped("ab cd", 0, 5) == "ab cd");
-  CHECK(wrapped("ab cde", 0, 5) == "ab\ncde");
-  CHECK(wrapped("a  b", 0, 80) == "a  b");
-}
-
 TEST_CASE("bytes are written as two hexadecimal digits each", "[strings]") {
   using std::string_view_literals::operator""sv;
   CHECK(to_hex("").empty());
@@ -202,22 +189,4 @@ TEST_CASE("a number in digits has a digit, and nothing else", "[strings]") {
   for (const char* text : {"0", "007", "123456789012345678901234567890"}) CHECK(is_number(text));
   for (const char* text : {"", "-1", "+1", " 1", "1 ", "1.5", "0x1", "1a"})
     CHECK_FALSE(is_number(text));
-}
-
-TEST_CASE("a Chinese character takes two columns", "[strings]") {
-  CHECK(columns("rank 1") == 6);
-  CHECK(columns("卡住 1") == 6);
-  CHECK(columns("é") == 1);
-  CHECK(columns("") == 0);
-}
-
-TEST_CASE("Chinese text is wrapped by columns, never within a character", "[strings]") {
-  CHECK(wrapped("一二三四五", 0, 6) == "一二三\n四五");
-  CHECK(wrapped("一二三四五", 0, 7) == "一二三\n四五");
-  CHECK(wrapped("用 NCCL 的共享内存", 2, 10) == "用 NCCL\n  的共享内\n  存");
-}
-
-TEST_CASE("a closing mark does not begin a line, an opening one does not end it", "[strings]") {
-  CHECK(wrapped("一二三。四", 0, 6) == "一二\n三。四");
-  CHECK(wrapped("一二（三）", 0, 6) == "一二\n（三）");
 }
