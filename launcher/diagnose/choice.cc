@@ -163,43 +163,6 @@ CauseChoice of_one_that_left(const Case& now) {
   return {};
 }
 
-/// Why the missing ranks have not come: by their state, their stacks, or their last words.
-CauseChoice of_absence(const Case& now) {
-  const bool ended = std::ranges::any_of(
-      now.evidence.failure.missing,
-      [](const MissingRank& missing) { return missing.activity == Activity::dead; });
-  if (ended) return the(now, cause::kRankDied, Certainty::confirmed);
-  for (const char* cause :
-       {cause::kRankNotStarted, cause::kLockAcrossCollective, cause::kLockLeft, cause::kChildDied})
-    if (proved(now.evidence, cause)) return the(now, cause, Certainty::confirmed);
-  for (const MissingRank& missing : now.evidence.failure.missing)
-    if (const Cause* cause = shown_by_stack(now.catalogue, missing))
-      return {cause, Certainty::matched};
-  const auto told = std::ranges::find_if(now.sightings, [&](const Sighting& one) {
-    const bool by_missing =
-        std::ranges::any_of(now.evidence.failure.missing,
-                            [&](const MissingRank& missing) { return one.rank == missing.rank; });
-    return one.strength == Strength::absence && (!one.rank || by_missing) &&
-           is_last_word(one, now.evidence);
-  });
-  if (told != now.sightings.end()) return {told->cause, Certainty::guess};
-  if (proved(now.evidence, cause::kStartStuck))
-    return the(now, cause::kStartStuck, Certainty::confirmed);
-  const bool at_work = std::ranges::all_of(
-      now.evidence.failure.missing,
-      [](const MissingRank& missing) { return missing.activity == Activity::working; });
-  if (at_work) return the(now, cause::kRankBusy, Certainty::confirmed);
-  const bool seen =
-      std::ranges::any_of(now.evidence.failure.missing, [](const MissingRank& missing) {
-        return missing.activity != Activity::unseen || !missing.where.empty();
-      });
-  if (seen) return the(now, cause::kRankMissing, Certainty::confirmed);
-  // The missing ranks may be on another host; then warnings of the ranks that call them tell more.
-  if (const Sighting* way = best(now, Kind::symptom, Strength::warning))
-    return {way->cause, Certainty::guess};
-  return the(now, cause::kRankMissing, Certainty::guess);
-}
-
 /// torch's watchdog says that a collective hangs, and not why. Where all ranks have called their
 /// first one, a hint at the reason tells more.
 CauseChoice of_symptom(const Sighting& symptom, const Case& now) {
@@ -229,6 +192,42 @@ CauseChoice of_waiting(const Case& now) {
              now.evidence.all_in_one_collective ? Certainty::confirmed : Certainty::guess);
 }
 
+/// Why the missing ranks have not come: by their state, their stacks, or their last words.
+CauseChoice of_absence(const Case& now) {
+  const std::vector<MissingRank>& missing = now.evidence.failure.missing;
+  const bool ended = std::ranges::any_of(
+      missing, [](const MissingRank& one) { return one.activity == Activity::dead; });
+  if (ended) return the(now, cause::kRankDied, Certainty::confirmed);
+  for (const char* cause :
+       {cause::kRankNotStarted, cause::kLockAcrossCollective, cause::kLockLeft, cause::kChildDied})
+    if (proved(now.evidence, cause)) return the(now, cause, Certainty::confirmed);
+  for (const MissingRank& one : missing)
+    if (const Cause* cause = shown_by_stack(now.catalogue, one)) return {cause, Certainty::matched};
+  const auto told = std::ranges::find_if(now.sightings, [&](const Sighting& one) {
+    const bool by_missing = std::ranges::any_of(
+        missing, [&](const MissingRank& rank) { return one.rank == rank.rank; });
+    return one.strength == Strength::absence && (!one.rank || by_missing) &&
+           is_last_word(one, now.evidence);
+  });
+  if (told != now.sightings.end()) return {told->cause, Certainty::guess};
+  if (proved(now.evidence, cause::kStartStuck))
+    return the(now, cause::kStartStuck, Certainty::confirmed);
+  const auto works = [](const MissingRank& one) { return one.activity == Activity::working; };
+  // A rank that waits for its device spins: inside the collective, work is no way to it.
+  if (std::ranges::all_of(missing, works))
+    return std::ranges::all_of(missing, &MissingRank::inside)
+               ? of_waiting(now)
+               : the(now, cause::kRankBusy, Certainty::confirmed);
+  const bool seen = std::ranges::any_of(missing, [](const MissingRank& one) {
+    return one.activity != Activity::unseen || !one.where.empty();
+  });
+  if (seen) return the(now, cause::kRankMissing, Certainty::confirmed);
+  // The missing ranks may be on another host; then warnings of the ranks that call them tell more.
+  if (const Sighting* way = best(now, Kind::symptom, Strength::warning))
+    return {way->cause, Certainty::guess};
+  return the(now, cause::kRankMissing, Certainty::guess);
+}
+
 bool has_stopped(const Evidence& evidence) {
   return hung(evidence) &&
          std::ranges::find(evidence.failure.missing, Activity::stopped, &MissingRank::activity) !=
@@ -236,11 +235,14 @@ bool has_stopped(const Evidence& evidence) {
 }
 
 /// Whether the first rank aborted after its program had come to its end. The abort is no fault of
-/// the script, and the words of other ranks about it are no reason.
+/// the script, and the words of other ranks about it are no reason. Where torch's watchdog gave a
+/// collective up, the program came to its end because it no longer waited for it.
 bool aborted_at_its_end(const Case& now) {
   const bool ended =
       is_death(now.evidence.failure.kind) || now.evidence.failure.kind == FailureKind::failed;
-  return ended && came_to_its_end(now) &&
+  const Sighting* symptom = best(now, Kind::symptom);
+  const bool was_given_up = symptom != nullptr && symptom->cause->id == cause::kWatchdogTimeout;
+  return ended && !was_given_up && came_to_its_end(now) &&
          (now.first.status == ExitStatus(Signaled{SIGABRT}) ||
           now.first.status == ExitStatus(Exited{128 + SIGABRT}));
 }

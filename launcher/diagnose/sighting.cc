@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <map>
 #include <set>
 #include <tuple>
@@ -30,9 +31,42 @@ bool in_scope(const Match& match, LineKind kind) {
   return false;
 }
 
+/// The bytes of "8.00 GiB" behind the words; nullopt where there is no such amount.
+std::optional<double> memory_after(std::string_view line, std::string_view words) {
+  const std::size_t at = line.find(words);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = line.substr(at + words.size());
+  double amount = 0;
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), amount);
+  if (error != std::errc{}) return std::nullopt;
+  constexpr std::array<std::pair<std::string_view, double>, 4> kUnits{
+      {{" bytes", 1.0}, {" KiB", 0x1p10}, {" MiB", 0x1p20}, {" GiB", 0x1p30}}};
+  for (const auto& [unit, bytes] : kUnits)
+    if (rest.substr(static_cast<std::size_t>(end - rest.data())).starts_with(unit))
+      return amount * bytes;
+  return std::nullopt;
+}
+
+/// Whether the GPU could not have given what was asked for without the other processes either:
+/// "Tried to allocate 8.00 GiB. … of which 1.05 GiB is free. Process 71 has 2.00 GiB memory in
+/// use." In a container torch does not know itself among the processes, and counts its own memory
+/// wrongly.
+bool would_not_fit_anyway(std::string_view line) {
+  constexpr std::string_view kCountedWrongly = "this process has 17179869184.00 GiB";
+  if (line.find(kCountedWrongly) != std::string_view::npos) return true;
+  const auto asked = memory_after(line, "Tried to allocate ");
+  auto available = memory_after(line, "of which ");
+  if (!asked || !available) return false;
+  for (std::size_t at = line.find(". Process "); at != std::string_view::npos;
+       at = line.find(". Process ", at + 1))
+    *available += memory_after(line.substr(at), " has ").value_or(0);
+  return *asked > *available;
+}
+
 /// Whether the numbers in the line contradict the cause: "world_size=4, worker_count=2" tells of
 /// ranks that have not come yet, and only a larger count of some that the world has no place for.
 bool is_contradicted(const Cause& cause, std::string_view line) {
+  if (cause.id == cause::kGpuHeld) return would_not_fit_anyway(line);
   if (cause.id != cause::kWorldJoinedTwice) return false;
   const auto world = number_after(line, "world_size=");
   const auto count = number_after(line, "worker_count=");

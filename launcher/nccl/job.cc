@@ -207,6 +207,7 @@ void Job::take(const Context& at, const InterfaceChosen& fact) {
 void Job::take(const Context& at, const VersionTold& fact) {
   at.process.version = fact.version;
   if (!version_) version_ = fact.version;
+  if (!is_old(at.process) && at.process.comms.empty()) at.news.emplace_back(Prepares{at.who});
 }
 
 void Job::take(const Context& at, const VariableRead& fact) {

@@ -198,6 +198,11 @@ std::optional<RankStarted> Watch::whose(const ProcessName& who, const std::optio
   return found;
 }
 
+void Watch::take(const Prepares& news) {
+  const auto rank = whose(news.who, std::nullopt);
+  if (rank) listener_.on_nccl_event(RankPrepares{rank->rank, rank->process});
+}
+
 void Watch::take(const Waits& news) {
   const auto rank = whose(news.who, news.part);
   if (!rank) return;

@@ -34,7 +34,7 @@ Activity activity_named(std::string_view word) {
 // ProcessId's own comparison would tell the same rank from itself on two agents.
 auto fields_of(const RankPicture& one) {
   return std::tie(one.rank, one.process, one.world, one.store, one.entered, one.reached, one.awaits,
-                  one.blind, one.activity, one.doing, one.ended);
+                  one.group, one.prepares, one.blind, one.activity, one.doing, one.ended);
 }
 
 RankPicture picture_of(Rank rank, const watch::RankState& state, TimePoint now) {
@@ -48,6 +48,8 @@ RankPicture picture_of(Rank rank, const watch::RankState& state, TimePoint now) 
     one.reached[place] = state.reached(stage);
   }
   one.awaits = state.awaits;
+  one.group = state.group;
+  one.prepares = state.prepares();
   one.blind = state.blind();
   one.activity = state.activity(now);
   one.doing = state.doing(now);
@@ -88,6 +90,8 @@ RanksJson json_of(const RankPicture& one) {
   if (one.world) json["world"] = *one.world;
   if (!one.store.empty()) json["store"] = one.store;
   if (!one.awaits.empty()) json["awaits"] = numbers_of_ranks(one.awaits);
+  if (!one.group.empty()) json["group"] = cut(one.group, kLongestDoing);
+  if (one.prepares) json["prepares"] = true;
   if (one.blind) json["blind"] = true;
   if (one.ended) json["ended"] = true;
   if (one.status) {
@@ -122,6 +126,8 @@ Result<RankPicture> rank_from(const RanksJson& json) {
   one.entered = stages_from(json, "entered");
   one.reached = stages_from(json, "reached");
   for (const int member : numbers_of(json, "awaits")) one.awaits.push_back(Rank{member});
+  one.group = text_of(json, "group", kLongestDoing);
+  one.prepares = is_true(json, "prepares");
   one.blind = is_true(json, "blind");
   one.activity = activity_named(text_of(json, "activity"));
   one.doing = text_of(json, "doing", kLongestDoing);
@@ -203,6 +209,7 @@ class Differences {
     for (int index = 0; index < kStageCount; ++index) add_stage(static_cast<Stage>(index), source);
     // A rank that had no hook from the beginning has not fallen silent.
     if (now_.blind && !before_.blind && !is_new_) add(RankSilent{now_.rank, process_});
+    if (now_.prepares && !before_.prepares) add(RankPrepares{now_.rank, process_});
     if (now_.raised && (!before_.raised || before_.raised->message != now_.raised->message)) {
       RankRaised raised = *now_.raised;
       raised.process = process_;
@@ -217,12 +224,21 @@ class Differences {
 
   void add_stage(Stage stage, Source source) {
     const auto place = static_cast<std::size_t>(stage);
-    if (now_.entered[place] && !before_.entered[place])
-      add(StageEntered{now_.rank, process_, stage,
-                       stage == Stage::rendezvous ? now_.store : std::string(), now_.world, source,
-                       stage == Stage::communicator ? now_.awaits : std::vector<Rank>()});
-    if (before_.entered[place] && !now_.entered[place] && !now_.reached[place])
+    // One group may have followed another without a picture between them.
+    const bool in_group = stage == Stage::communicator && !now_.group.empty();
+    const bool was_in_group = stage == Stage::communicator && !before_.group.empty();
+    const bool other_group = in_group && before_.group != now_.group;
+    const bool waits_no_longer =
+        before_.entered[place] && !now_.entered[place] && !now_.reached[place];
+    if (waits_no_longer || (was_in_group && other_group))
       add(StageLeft{now_.rank, process_, stage});
+    if ((now_.entered[place] && !before_.entered[place]) || other_group) {
+      const std::string detail = stage == Stage::rendezvous ? now_.store
+                                 : in_group                 ? now_.group
+                                                            : std::string();
+      add(StageEntered{now_.rank, process_, stage, detail, now_.world, source,
+                       in_group ? now_.awaits : std::vector<Rank>()});
+    }
     if (now_.reached[place] && !before_.reached[place])
       add(StageReached{now_.rank, process_, stage, source});
   }

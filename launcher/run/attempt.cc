@@ -367,7 +367,7 @@ void Attempt::perform(const AttemptOver&) {
   const Environment& environment = spec_.workers.front().environment;
   gpus_.emplace(services_.io, services_.reaper, gpu::Query{environment},
                 [this, environment](const gpu::Facts& facts) {
-                  seen_.ill_gpus = ill_gpus(facts, environment);
+                  seen_.troubled_gpus = troubled_gpus(facts, environment);
                   end();
                 });
 }

@@ -189,10 +189,11 @@ void take_cut_off_build(const AttemptRecord& record, diagnose::Evidence& evidenc
          fmt::format("The lock of a build that was cut off was removed: {}", lock)});
 }
 
-void take_ill_gpus(const AttemptRecord& record, diagnose::Evidence& evidence) {
-  if (record.ill_gpus.empty()) return;
-  evidence.confirmations.push_back(
-      {cause::kGpuIll, "Asked after the error: " + join(record.ill_gpus, "; ")});
+void take_troubled_gpus(const AttemptRecord& record, diagnose::Evidence& evidence) {
+  std::map<std::string, std::vector<std::string>> facts;
+  for (const Finding& one : record.troubled_gpus) facts[one.cause].push_back(one.evidence);
+  for (const auto& [cause, texts] : facts)
+    evidence.confirmations.push_back({cause, "Asked after the error: " + join(texts, "; ")});
 }
 
 // A Python launcher of which no rank was seen has failed before it started any, unless they run
@@ -358,7 +359,7 @@ diagnose::Evidence make_evidence(const AttemptRecord& record, const AttemptConte
   take_init_file(record.ranks, evidence);
   take_absent(record, context, evidence);
   take_cut_off_build(record, evidence);
-  take_ill_gpus(record, evidence);
+  take_troubled_gpus(record, evidence);
   take_nccl(record.ranks.nccl, evidence);
   if (!record.ras.empty()) evidence.remarks.push_back("NCCL's RAS: " + record.ras);
   take_launcher_words(context.launcher, record, evidence);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "safelaunch/base/failure.h"
+#include "safelaunch/base/finding.h"
 #include "safelaunch/base/process.h"
 #include "safelaunch/base/time.h"
 #include "safelaunch/diagnose/diagnosis.h"
@@ -31,8 +32,8 @@ struct AttemptRecord : AttemptOutcome {
   Duration took{};
   ranks::RanksSeen ranks;
   std::string ras;  ///< the trouble that NCCL's RAS reported; empty: none, or not asked
-  std::vector<std::string> ill_gpus;  ///< those of an attempt that ended with an error of CUDA's
-  std::string stages;                 ///< "group 4/4 · collective 3/4"
+  std::vector<Finding> troubled_gpus;  ///< those of an attempt that ended with an error of CUDA's
+  std::string stages;                  ///< "group 4/4 · collective 3/4"
   /// Processes that did not end though killed, or that are another user's.
   std::vector<launch::Survivor> survivors;
   std::vector<launch::Swept> swept;  ///< processes that its launcher had left running

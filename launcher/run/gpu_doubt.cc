@@ -11,8 +11,8 @@ namespace safelaunch::run {
 namespace {
 
 bool names_cuda(std::string_view text) {
-  constexpr std::array<std::string_view, 3> kWords{"CUDA error", "Cuda failure",
-                                                   "unhandled cuda error"};
+  constexpr std::array<std::string_view, 4> kWords{"CUDA error", "Cuda failure",
+                                                   "unhandled cuda error", "CUDA out of memory"};
   return std::ranges::any_of(
       kWords, [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
 }
@@ -26,14 +26,15 @@ bool blames_cuda(const AttemptRecord& record) {
          std::ranges::any_of(record.tails, [](const auto& tail) { return names_cuda(tail.text); });
 }
 
-std::vector<std::string> ill_gpus(const gpu::Facts& facts, const Environment& environment) {
+std::vector<Finding> troubled_gpus(const gpu::Facts& facts, const Environment& environment) {
   gpu::Use use;
   use.devices = gpu::visible_devices(facts, environment);
-  std::vector<std::string> ill;
-  for (const Finding& finding : gpu::gpu_findings(facts, use))
-    if (finding.cause == cause::kGpuIll && finding.severity == Severity::blocks)
-      ill.push_back(finding.evidence);
-  return ill;
+  std::vector<Finding> findings = gpu::gpu_findings(facts, use);
+  std::erase_if(findings, [](const Finding& one) {
+    return one.severity != Severity::blocks ||
+           (one.cause != cause::kGpuIll && one.cause != cause::kGpuHeld);
+  });
+  return findings;
 }
 
 }  // namespace safelaunch::run

@@ -124,15 +124,18 @@ std::string words_of(const FirstCall& call) {
   return fmt::format("{} {} rank {}", call.operation, from ? "from" : "to", call.peer->value);
 }
 
-/// The first collectives of one group are one collective.
+/// The first collectives of one group are one collective. NCCL may finish one's side of two that
+/// do not match, and hold up the other's.
 std::string different_first_calls(const Answers& ranks) {
   std::map<std::string, std::vector<AlikeRanks>> called;
-  for (const auto& [rank, answer] : ranks)
-    if (answer.first && answer.first->open && !is_message(*answer.first) &&
-        !makes_a_group(*answer.first))
-      add_alike(called[answer.first->group], rank, words_of(*answer.first));
+  std::set<std::string> held_up;
+  for (const auto& [rank, answer] : ranks) {
+    if (!answer.first || is_message(*answer.first) || makes_a_group(*answer.first)) continue;
+    add_alike(called[answer.first->group], rank, words_of(*answer.first));
+    if (answer.first->open) held_up.insert(answer.first->group);
+  }
   for (auto& [group, parts] : called) {
-    if (parts.size() < 2) continue;
+    if (parts.size() < 2 || !held_up.contains(group)) continue;
     std::ranges::stable_sort(parts, std::greater(),
                              [](const AlikeRanks& one) { return one.ranks.size(); });
     return fmt::format("the first collective of group {} is {}", group, differently(parts));

@@ -19,6 +19,9 @@ constexpr auto kSampleIsFresh = 3s;
 // launcher; the list must not grow with a hostile job.
 constexpr std::size_t kMostWrappers = 8;
 
+// Jobs make a few dozen groups before they train; the names are the job's own.
+constexpr std::size_t kMostGroups = 4'096;
+
 std::size_t calm_index(Activity activity) {
   return static_cast<std::size_t>(activity) - static_cast<std::size_t>(Activity::stopped);
 }
@@ -86,13 +89,38 @@ void RankState::join_anew() {
   }
   claimed_world.reset();
   store.clear();
-  awaits.clear();
+  forget_group();
+  groups_.clear();
 }
 
 void RankState::leave(Stage stage, bool device_works) {
   if (reached(stage)) return;
-  entered_[index(stage)].reset();
+  const bool made_a_group = stage == Stage::communicator && !group.empty();
+  if (made_a_group) forget_group();
+  if (made_a_group && has_communicator_)
+    reached_[index(stage)] = true;
+  else
+    entered_[index(stage)].reset();
   device_works_ = device_works;
+}
+
+void RankState::make_group(const std::string& name, std::vector<Rank> members, TimePoint now) {
+  has_communicator_ = reached(Stage::communicator);
+  reached_[index(Stage::communicator)] = false;
+  entered_[index(Stage::communicator)] = now;
+  awaits = std::move(members);
+  group = name;
+  if (groups_.size() < kMostGroups) groups_.insert(name);
+}
+
+void RankState::forget_group() {
+  group.clear();
+  awaits.clear();
+}
+
+void RankState::reach_in_nccl(TimePoint now) {
+  if (group.empty()) return reach(Stage::communicator, now);
+  has_communicator_ = true;
 }
 
 void RankState::enter(Stage stage, TimePoint now) {
@@ -101,12 +129,14 @@ void RankState::enter(Stage stage, TimePoint now) {
   if (!entered_[index(stage)]) entered_[index(stage)] = now;
   tried_[index(stage)] = true;
   device_works_ = false;
+  if (stage == Stage::communicator) prepares_ = false;
 }
 
 void RankState::reach(Stage stage, TimePoint now) {
   if (reached(stage)) return;
   reached_[index(stage)] = true;
   if (!entered_[index(stage)]) entered_[index(stage)] = now;
+  if (stage == Stage::communicator) prepares_ = false, forget_group();
   switch (stage) {
     case Stage::spawned: break;
     case Stage::imported: return reach(Stage::spawned, now);
@@ -201,6 +231,8 @@ std::string RankState::doing(TimePoint now) const {
   if (ended()) return status_ ? describe(*status_) : "exit status unknown";
   if (awaits_person()) return awaits_person_;
   if (device_works_) return "its device works on what came before the collective";
+  if (prepares() && activity(now) == Activity::working)
+    return "NCCL loads its kernels, behind what its device does";
   const std::string doing = now - sampled_at_ > kSampleIsFresh ? std::string() : doing_;
   if (known()) return doing;
   return doing.empty() ? "never seen" : "never seen; another process: " + doing;

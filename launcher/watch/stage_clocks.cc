@@ -112,6 +112,17 @@ std::set<Rank> Stages::awaited_by(const std::vector<Rank>& waiting, Stage stage)
   return awaited;
 }
 
+// A communicator of its own does not bring a rank to a group that it has not begun to make.
+bool Stages::lacks_group_of(const std::vector<Rank>& waiting, Rank rank) const {
+  const RankState& state = state_of(rank);
+  return !state.blind() && state.alive() && std::ranges::any_of(waiting, [&](Rank one) {
+    const RankState& maker = state_of(one);
+    const bool is_member =
+        maker.awaits.empty() || std::ranges::find(maker.awaits, rank) != maker.awaits.end();
+    return !maker.group.empty() && is_member && !state.has_made(maker.group);
+  });
+}
+
 std::optional<Stages::Standing> Stages::standing(Stage stage) const {
   Standing result{.stage = stage, .since = TimePoint::max()};
   for (const auto& [rank, state] : ranks_) {
@@ -130,7 +141,9 @@ std::optional<Stages::Standing> Stages::standing(Stage stage) const {
     // A stage that a rank reached in an earlier world does not count here, unless the rank has
     // ended and can join no other world.
     const bool yet_to_join = state.alive() && state.worlds_left() < worlds_left;
-    if (state.reached(stage) && !yet_to_join)
+    const bool lacks_group =
+        stage == Stage::communicator && lacks_group_of(result.waiting, Rank{i});
+    if (state.reached(stage) && !yet_to_join && !lacks_group)
       result.through.push_back(Rank{i});
     else if (!state.waits_in(stage))
       result.missing.push_back(Rank{i});
@@ -188,14 +201,20 @@ std::optional<TimePoint> Stages::overdue_at(const Standing& standing, TimePoint 
   if (standing.missing.empty()) {
     TimePoint news = std::max(last, progress_);
     for (const Rank rank : standing.waiting) {
-      if (state_of(rank).activity(now) == Activity::attended) return std::nullopt;
-      news = std::max(news, state_of(rank).attended_at());
+      const RankState& state = state_of(rank);
+      if (state.activity(now) == Activity::attended) return std::nullopt;
+      news = std::max(news, state.attended_at());
+      if (!state.prepares() || !busy(state, now)) continue;
+      const Patience one =
+          patience_with(state, standing.stage, counts_from(state, standing), now, config_.limits);
+      if (!one.until) return std::nullopt;
+      last = std::max(last, *one.until);
     }
     const bool some_try = std::ranges::any_of(
         standing.waiting, [this](Rank rank) { return state_of(rank).waits_in(Stage::rendezvous); });
     // Its pauses grew also while no time passed here.
     const auto waited = std::chrono::duration_cast<Duration>(news - standing.since) + clock_.lost();
-    last = news + (some_try ? std::max(limit, next_try_within(waited)) : limit);
+    last = std::max(last, news + (some_try ? std::max(limit, next_try_within(waited)) : limit));
   }
   for (const Rank rank : standing.missing) {
     const Patience one = patience(rank, standing, now);

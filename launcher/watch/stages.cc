@@ -41,6 +41,12 @@ Stage stage_of(FailureKind kind) {
   return kind == FailureKind::different_stores ? Stage::rendezvous : Stage::communicator;
 }
 
+// A group of some ranks, or of all once more; JAX and NCCL's log tell of no such group.
+bool makes_a_group(const StageEntered& event) {
+  return event.source == Source::hook && event.stage == Stage::communicator &&
+         !event.detail.empty();
+}
+
 bool is_sample(const Event& event) {
   return std::holds_alternative<RankActivity>(event);
 }
@@ -252,7 +258,8 @@ void Stages::apply(const StageEntered& event, TimePoint now) {
     // A retry after a failure is no arrival, because a rank may retry for ever.
     if (!state->tried(event.stage)) arrival_ = now;
     state->enter(event.stage, now);
-    if (event.stage == Stage::communicator) state->awaits = event.awaits;
+    if (makes_a_group(event) && !state->reached(Stage::collective))
+      state->make_group(event.detail, event.awaits, now);
     if (event.world_size) state->claimed_world = event.world_size;
     if (!store.empty()) state->store = store;
   } else if (const auto other = elsewhere_.find(event.process);
@@ -268,6 +275,10 @@ void Stages::apply(const StageLeft& event, TimePoint now) {
   progress_ = now;
 }
 
+void Stages::apply(const RankPrepares& event, TimePoint) {
+  if (RankState* state = held_by(event.rank, event.process)) state->prepare();
+}
+
 void Stages::apply(const RankSilent& event, TimePoint) {
   if (RankState* state = held_by(event.rank, event.process)) state->fall_silent();
 }
@@ -279,7 +290,10 @@ void Stages::apply(const StageReached& event, TimePoint now) {
     other->second.through = true;
   if (state == nullptr) return;
   if (!state->reached(event.stage)) progress_ = arrival_ = now;
-  state->reach(event.stage, now);
+  if (event.source == Source::nccl_log && event.stage == Stage::communicator)
+    state->reach_in_nccl(now);
+  else
+    state->reach(event.stage, now);
   if (event.source == Source::plugin) state->plugin = RankState::Plugin::saw_call;
 }
 

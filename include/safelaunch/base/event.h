@@ -81,6 +81,13 @@ struct StageLeft {
   bool device_works = false;
 };
 
+/// NCCL has begun in a rank, and does not wait for the others before the rank enters
+/// `communicator`.
+struct RankPrepares {
+  Rank rank;
+  ProcessId process;
+};
+
 /// The hook of a live process has fallen silent: the program has closed its connection.
 struct RankSilent {
   Rank rank;
@@ -133,7 +140,7 @@ struct RankActivity {
 };
 
 /// The events of a job, as values. State machines take these and the present time, nothing else.
-using Event = std::variant<RankStarted, StageEntered, StageLeft, StageReached, RankSilent,
-                           RankRaised, RankExited, RankActivity, RankAttended>;
+using Event = std::variant<RankStarted, StageEntered, StageLeft, StageReached, RankPrepares,
+                           RankSilent, RankRaised, RankExited, RankActivity, RankAttended>;
 
 }  // namespace safelaunch

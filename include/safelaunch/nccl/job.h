@@ -67,6 +67,12 @@ struct Waits {
   std::optional<Part> part;
 };
 
+/// News: NCCL has begun in a process, and waits for nobody yet: first it loads its kernels, which a
+/// device does once it has done what it was told before. From 2.23 on; the first time only.
+struct Prepares {
+  ProcessName who;
+};
+
 /// News: a communicator is complete in a process.
 struct Through {
   ProcessName who;
@@ -87,7 +93,7 @@ struct Contradiction {
   std::string text;  ///< "rank 1 of 3 came to NCCL twice: pid 71 and pid 72"
 };
 
-using News = std::variant<Waits, Through, Said, Contradiction>;
+using News = std::variant<Prepares, Waits, Through, Said, Contradiction>;
 
 /// The NCCL of one job as its logs tell it, whether each process has a file or all are mixed. Lines
 /// are handed in one by one, in the order of their process. The lines are another program's and may

@@ -118,6 +118,7 @@ class Watch {
 
  private:
   void take_line(const std::string& file, std::string_view line);
+  void take(const Prepares& news);
   void take(const Waits& news);
   void take(const Through& news);
   void take(const Said& news);

@@ -23,7 +23,9 @@ struct RankPicture {
   std::array<bool, kStageCount> entered{};
   std::array<bool, kStageCount> reached{};
   std::vector<Rank> awaits{};
-  bool blind = false;  ///< no hook speaks for it
+  std::string group{};    ///< the group that it makes
+  bool prepares = false;  ///< NCCL has begun in it, and waits for nobody yet
+  bool blind = false;     ///< no hook speaks for it
   Activity activity = Activity::unseen;
   std::string doing{};
   bool ended = false;

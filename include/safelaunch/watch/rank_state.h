@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <set>
 
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/time.h"
@@ -52,6 +53,15 @@ class RankState {
   /// Where its device works for it, the rank is at work until it enters the stage again.
   void leave(Stage stage, bool device_works = false);
 
+  /// It makes a group of these ranks, which ends once they have met: with a communicator of the
+  /// world behind it, it enters `communicator` again until it leaves it.
+  void make_group(const std::string& name, std::vector<Rank> members, TimePoint now);
+  /// NCCL's log tells of a communicator. Of a group that is being made only the hook tells the end.
+  void reach_in_nccl(TimePoint now);
+
+  /// NCCL has begun, and waits for nobody before it enters `communicator`.
+  void prepare() { prepares_ = !reached(Stage::communicator); }
+
   /// An exception: the rank has left what it was waiting in. Its fate is not known yet: `try:
   /// init("nccl") except: init("gloo")` is healthy.
   void raise(const RankRaised& raised);
@@ -100,6 +110,9 @@ class RankState {
 
   /// The rank's activity; `unseen` if the last sample is too old to tell.
   [[nodiscard]] Activity activity(TimePoint now) const;
+  /// It has called a collective, and NCCL still prepares for it: at work, it waits for nobody.
+  [[nodiscard]] bool prepares() const { return prepares_; }
+  [[nodiscard]] bool has_made(const std::string& name) const { return groups_.contains(name); }
   [[nodiscard]] bool awaits_person() const { return !awaits_person_.empty(); }
   /// When a person last had it in hand: what the rank does counts from then on.
   [[nodiscard]] TimePoint attended_at() const { return attended_at_; }
@@ -124,12 +137,14 @@ class RankState {
   enum class Plugin { none, loaded, saw_call } plugin = Plugin::none;
   std::string store;         ///< "host:port" or "file:PATH": where it meets the others
   std::vector<Rank> awaits;  ///< in `communicator`: the members of the group that it makes
+  std::string group;         ///< the name of that group, the same on all its members; or empty
 
  private:
   static std::size_t index(Stage stage) { return static_cast<std::size_t>(stage); }
   void start_over(ProcessId process, RankEvidence evidence);
   void came_through(TimePoint now);
   void leave_world();
+  void forget_group();
 
   struct Wrapper {
     ProcessId process;
@@ -153,6 +168,9 @@ class RankState {
   std::string doing_;
   bool awaits_local_ = false;
   bool device_works_ = false;
+  bool prepares_ = false;
+  bool has_communicator_ = false;  // while it makes a group: it had one before, or has had since
+  std::set<std::string> groups_;   // those that it has begun to make
   TimePoint sampled_at_{};
   std::string awaits_person_;
   TimePoint attended_at_{};

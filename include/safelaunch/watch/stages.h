@@ -227,6 +227,7 @@ class Stages {
   void apply(const StageEntered& event, TimePoint now);
   void apply(const StageLeft& event, TimePoint now);
   void apply(const StageReached& event, TimePoint now);
+  void apply(const RankPrepares& event, TimePoint now);
   void apply(const RankSilent& event, TimePoint now);
   void apply(const RankRaised& event, TimePoint now);
   void apply(const RankExited& event, TimePoint now);
@@ -260,6 +261,7 @@ class Stages {
   [[nodiscard]] int count_world() const;
   [[nodiscard]] std::set<Rank> awaited_by(const std::vector<Rank>& waiting, Stage stage) const;
   [[nodiscard]] std::optional<Standing> standing(Stage stage) const;
+  [[nodiscard]] bool lacks_group_of(const std::vector<Rank>& waiting, Rank rank) const;
   [[nodiscard]] Patience patience(Rank rank, const Standing& standing, TimePoint now) const;
   [[nodiscard]] std::optional<TimePoint> certain_at(const Standing& standing, TimePoint now) const;
   [[nodiscard]] std::optional<TimePoint> overdue_at(const Standing& standing, TimePoint now) const;

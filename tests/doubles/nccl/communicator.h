@@ -73,6 +73,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
  private:
   // The steps of init.
   [[nodiscard]] ncclResult_t open_driver();
+  [[nodiscard]] ncclResult_t load_kernels();
   [[nodiscard]] ncclResult_t choose_network();
   [[nodiscard]] ncclResult_t meet();
   [[nodiscard]] ncclResult_t check_peers();

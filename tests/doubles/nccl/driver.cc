@@ -26,6 +26,7 @@ Driver open_driver() {
   find(library, "cuGetErrorString", driver.error_text);
   find(library, "cuDoubleBreak", driver.fail);
   find(library, "cuStreamIsCapturing", driver.is_capturing);
+  find(library, "cuStreamQuery", driver.query);
   find(library, "cuLaunchHostFunc", driver.launch);
   return driver;
 }

@@ -20,6 +20,7 @@ struct Driver {
   decltype(&cuGetErrorString) error_text = nullptr;
   decltype(&cuDoubleBreak) fail = nullptr;
   decltype(&cuStreamIsCapturing) is_capturing = nullptr;
+  decltype(&cuStreamQuery) query = nullptr;
   decltype(&cuLaunchHostFunc) launch = nullptr;
 
   [[nodiscard]] bool found() const { return launch != nullptr; }

@@ -34,10 +34,10 @@ Communicator::Communicator(const void* handle, Origin origin, int rank, int nran
 
 ncclResult_t Communicator::initialise() {
   using Step = ncclResult_t (Communicator::*)();
-  constexpr Step kSteps[] = {&Communicator::open_driver, &Communicator::choose_network,
-                             &Communicator::meet,        &Communicator::check_peers,
-                             &Communicator::plan,        &Communicator::connect_early,
-                             &Communicator::finish_init};
+  constexpr Step kSteps[] = {&Communicator::open_driver,    &Communicator::load_kernels,
+                             &Communicator::choose_network, &Communicator::meet,
+                             &Communicator::check_peers,    &Communicator::plan,
+                             &Communicator::connect_early,  &Communicator::finish_init};
   for (const Step step : kSteps)
     if (const ncclResult_t result = (this->*step)(); result != ncclSuccess) return result;
   return ncclSuccess;
@@ -78,6 +78,21 @@ ncclResult_t Communicator::open_driver() {
   self_.pid = ::getpid();
   log_once(Moment::version, facts_, self_.device);
   return ncclSuccess;
+}
+
+// The first communicator of a process loads NCCL's kernels. On an H200 (driver 580, NCCL 2.28.9)
+// this waited for what was on the default stream, in a loop that took a whole core, and failed
+// during a capture.
+ncclResult_t Communicator::load_kernels() {
+  static const CUresult loaded = [] {
+    CUresult result = CUDA_ERROR_NOT_READY;
+    while (result == CUDA_ERROR_NOT_READY) result = driver().query(nullptr);
+    return result;
+  }();
+  if (loaded == CUDA_SUCCESS) return ncclSuccess;
+  return fail(places().config,
+              "Cuda failure 906 'operation failed due to a previous error during capture'",
+              ncclUnhandledCudaError);
 }
 
 ncclResult_t Communicator::choose_network() {

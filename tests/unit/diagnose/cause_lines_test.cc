@@ -245,6 +245,10 @@ constexpr CauseLine kProofs[] = {
     {"gpu-held",
      "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total "
      "capacity of 79.10 GiB of which 1.10 GiB is free. Process 4711 has 70.00 GiB memory in use."},
+    {"gpu-held",
+     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 8.00 GiB. GPU 0 has a total "
+     "capacity of 139.80 GiB of which 1.05 GiB is free. Process 2455 has 136.79 GiB memory in use. "
+     "Including non-PyTorch memory, this process has 982.00 MiB memory in use."},
     {"host-oom", "rank 3 was killed by SIGKILL"},
     {"host-oom",
      "[17.1] Out of memory: Killed process 4711 (python) total-vm:9kB, anon-rss:8kB, file-rss:0kB"},
@@ -264,6 +268,15 @@ constexpr CauseLine kProofs[] = {
     {"device-assert", "RuntimeError: CUDA error: device-side assert triggered"},
     {"device-assert",
      "node-1:4711:4790 [0] NCCL WARN Cuda failure 710 'device-side assert triggered'"},
+    {"illegal-address",
+     "jaxlib.xla_extension.XlaRuntimeError: INTERNAL: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal "
+     "memory "
+     "access was encountered"},
+    {"illegal-address",
+     "torch.AcceleratorError: CUDA error: an illegal memory access was encountered"},
+    {"illegal-address",
+     "  what():  [Rank 1] Process group watchdog thread terminated with exception: CUDA error: an "
+     "illegal memory access was encountered"},
     {"disk-full", "OSError: [Errno 28] No space left on device"},
     {"disk-full", "OSError: [Errno 122] Disk quota exceeded: '/home/u/checkpoint'"},
     {"disk-full", "RuntimeError: write(): fd 3 failed with No space left on device"},

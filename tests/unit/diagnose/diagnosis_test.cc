@@ -464,6 +464,21 @@ TEST_CASE("an abort is the interpreter's end only of a rank that had come to it,
     CHECK(diagnosed(evidence).failure.cause != "abort-at-exit");
 }
 
+// On an H200: the watchdog aborts the communicator, so that the program no longer waits and comes
+// to its end, and a second later the process.
+TEST_CASE("an abort of torch's watchdog is told as its timeout, also where the program had ended",
+          "[diagnosis]") {
+  diagnose::Evidence evidence = aborted_at_its_end();
+  evidence.all_finished = false;
+  evidence.output = {
+      {"stderr", Rank{1},
+       "[rank1]:[E1126 14:15:19.578211222 ProcessGroupNCCL.cpp:689] [Rank 1] Watchdog caught "
+       "collective operation timeout: WorkNCCL(SeqNum=2, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, "
+       "Timeout(ms)=6000) ran for 6048 milliseconds before timing out.\n"
+       "terminate called after throwing an instance of 'c10::DistBackendError'\n"}};
+  CHECK(diagnosed(evidence).failure.cause == "watchdog-timeout");
+}
+
 // A database, a simulator, a pipe: none of them is the job's own communication.
 TEST_CASE("a broken connection of the script's own is its own failure", "[diagnosis]") {
   const std::vector<std::pair<const char*, const char*>> exceptions{

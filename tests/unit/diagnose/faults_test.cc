@@ -83,6 +83,15 @@ TEST_CASE("a missing rank that works is busy, not lost", "[faults]") {
         "rank-missing");
 }
 
+TEST_CASE("a rank that spins inside its collective waits for its device, and is not busy",
+          "[faults]") {
+  MissingRank spins{Rank{1}, Activity::working, "uses 199 % of a CPU", "job.py:3 synchronize"};
+  spins.inside = true;
+  Evidence evidence = missing(spins);
+  evidence.failure.stage = Stage::collective;
+  CHECK(cause_of(evidence) == "collective-stuck");
+}
+
 TEST_CASE("a rank that nobody has seen may be out of reach", "[faults]") {
   Evidence evidence = missing({Rank{0}, Activity::unseen, "never seen", ""});
   evidence.failure.waiting = {Rank{1}};

@@ -87,7 +87,9 @@ constexpr NearMiss kNearMisses[] = {
      "ImportError: cannot import name 'packaging' from 'pkg_resources' (unknown location)"},
     {"group-not-initialized", "none",
      "ValueError: trying to initialize the default process group twice!"},
-    {"device-assert", "none", "RuntimeError: CUDA error: an illegal memory access was encountered"},
+    {"device-assert", "illegal-address",
+     "RuntimeError: CUDA error: an illegal memory access was encountered"},
+    {"illegal-address", "none", "RuntimeError: CUDA error: misaligned address"},
     {"save-failed", "none",
      "RuntimeError: [enforce fail at inline_container.cc:263] . file not found: archive/data.pkl"},
     {"disk-full", "none", "OSError: [Errno 30] Read-only file system: '/data/checkpoint'"},
@@ -114,6 +116,16 @@ constexpr NearMiss kNearMisses[] = {
      "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. Including "
      "non-PyTorch "
      "memory, this process has 78.00 GiB memory in use."},
+    {"gpu-held",
+     "gpu-oom",  // an H200 with three other ranks of a job on it: it has not so much memory
+     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4096.00 GiB. GPU 0 has a total "
+     "capacity of 139.80 GiB of which 133.50 GiB is free. Process 1664 has 984.00 MiB memory in "
+     "use. Process 1892 has 712.00 MiB memory in use. Including non-PyTorch memory, this process "
+     "has 982.00 MiB memory in use."},
+    {"gpu-held", "gpu-oom",  // in a container, where process 812345 is the program itself
+     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total "
+     "capacity of 79.10 GiB of which 1.10 GiB is free. Process 812345 has 78.00 GiB memory in use. "
+     "Including non-PyTorch memory, this process has 17179869184.00 GiB memory in use."},
     {"host-oom", "none",
      "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -15) local_rank: 0 "
      "(pid: "
@@ -166,7 +178,7 @@ constexpr NearMiss kNearMisses[] = {
     {"mnnvl", "none", "vm:1:1 [0] NCCL INFO MNNVL 1 cliqueId 7c cliqueSize 8 cliqueRank 0"},
     {"cuda-failure", "none", "Cuda failure 'invalid argument'"},
     {"rtx4000", "none", "rank 0 uses an RTX 4090, rank 1 an RTX 4000"},
-    {"graph-capture", "none", "RuntimeError: CUDA error: an illegal memory access was encountered"},
+    {"graph-capture", "none", "RuntimeError: CUDA error: misaligned address"},
     {"ifname-missing", "none", "vm:1:1 [0] a.cc:1 NCCL WARN NET/IB : No device found."},
     {"net-missing", "none", "vm:1:1 [0] NCCL INFO Error: network NoSuchNet not found."},
     {"gloo-connect", "peer-lost",

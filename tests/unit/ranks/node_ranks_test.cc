@@ -36,6 +36,8 @@ TEST_CASE("a picture of ranks reads back as it was", "[nodes]") {
   picture.entered[kNodeRendezvous] = picture.reached[kNodeRendezvous] =
       picture.entered[kNodeGroup] = true;
   picture.awaits = {Rank{0}, Rank{3}};
+  picture.group = "12";
+  picture.prepares = true;
   picture.blind = true;
   picture.ended = true;
   picture.status = Signaled{11};
@@ -98,6 +100,27 @@ TEST_CASE("the leader takes the differences of two pictures for events", "[nodes
   RankPicture anew = waits;
   anew.process = {777, 12};
   CHECK(has<RankStarted>(events_between(kOther, {failed}, {anew})));
+}
+
+TEST_CASE("the groups that a rank of another node makes are told one by one", "[nodes]") {
+  constexpr auto kCommunicator = static_cast<std::size_t>(Stage::communicator);
+  RankPicture makes = idle_rank(1);
+  makes.entered[kCommunicator] = true;
+  makes.group = "3";
+  makes.awaits = {Rank{0}, Rank{1}};
+  RankPicture has_world = idle_rank(1);
+  has_world.entered[kCommunicator] = has_world.reached[kCommunicator] = true;
+  const auto begun = events_between(kOther, {has_world}, {makes});
+  REQUIRE(begun.size() == 1);
+  CHECK(std::get<StageEntered>(begun.front()).detail == "3");
+  CHECK(std::get<StageEntered>(begun.front()).awaits == makes.awaits);
+  RankPicture makes_next = makes;
+  makes_next.group = "4";
+  const auto next = events_between(kOther, {makes}, {makes_next});
+  REQUIRE(next.size() == 2);
+  CHECK(std::holds_alternative<StageLeft>(next.front()));
+  CHECK(std::get<StageEntered>(next.back()).detail == "4");
+  CHECK(has<StageReached>(events_between(kOther, {makes}, {has_world})));
 }
 
 TEST_CASE("a rank of another node that does not come is named with its host", "[nodes]") {

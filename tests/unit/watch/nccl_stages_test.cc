@@ -243,3 +243,93 @@ TEST_CASE("what NCCL's log adds stands behind the verdict", "[stages][nccl]") {
         "hung in communicator: ranks 0 1 all wait, and none comes through; all 2 ranks came to "
         "NCCL: ranks 0 1 past its bootstrap");
 }
+
+namespace {
+
+/// Both ranks are in their first collective, and NCCL has begun in both.
+Story nccl_prepares() {
+  Story story;
+  everybody_imports(story, 2);
+  for (const int rank : {0, 1}) {
+    calls_init(story, rank, 2);
+    story.reached(rank, Stage::group);
+    story.entered(rank, Stage::collective, 2, "allreduce_");
+    story.tell(RankPrepares{Rank{rank}, Story::process(rank)});
+    story.does(rank, Activity::working, "uses 99 % of a CPU");
+  }
+  return story;
+}
+
+}  // namespace
+
+TEST_CASE("while NCCL loads its kernels behind a device at work no clock runs", "[stages][nccl]") {
+  Story story = nccl_prepares();
+  story.pass(29min);
+  CHECK_FALSE(story.verdict());
+  SECTION("but for the limit of work") {
+    story.pass(2min);
+    CHECK(story.verdict()->stage == Stage::collective);
+  }
+  SECTION("and once a rank waits for the others it is held to the stage's limit") {
+    for (const int rank : {0, 1}) begins_nccl(story, rank);
+    story.pass(181s);
+    CHECK(story.verdict()->stage == Stage::collective);
+  }
+}
+
+TEST_CASE("NCCL that prepares and does nothing stands still as any rank", "[stages][nccl]") {
+  Story story = nccl_prepares();
+  for (const int rank : {0, 1}) story.does(rank, Activity::idling, "waiting for a futex");
+  story.pass(181s);
+  CHECK(story.verdict()->stage == Stage::collective);
+}
+
+namespace {
+
+/// With device_id the world has its communicator when init returns; rank 0 then makes a group.
+Story makes_a_group_after_an_eager_init(int world) {
+  Story story;
+  everybody_imports(story, world);
+  for (int rank = 0; rank < world; ++rank) {
+    calls_init(story, rank, world);
+    has_nccl(story, rank);
+    story.reached(rank, Stage::group);
+    story.does(rank, Activity::idling, "waiting for something from outside");
+  }
+  story.tell(StageEntered{Rank{0},
+                          Story::process(0),
+                          Stage::communicator,
+                          "3",
+                          world,
+                          Source::hook,
+                          {Rank{0}, Rank{1}}});
+  return story;
+}
+
+}  // namespace
+
+// DeepSpeed 0.19 inits so, and its engine makes a group: where a rank never came to the engine, no
+// clock ran.
+TEST_CASE("a rank that never comes to a group of an eager world is missing", "[stages][nccl]") {
+  Story story = makes_a_group_after_an_eager_init(3);
+  story.pass(1h);
+  REQUIRE(story.verdict());
+  CHECK(story.verdict()->stage == Stage::communicator);
+  CHECK(story.suspects() == Ranks{1});  // rank 2 is no member
+  CHECK(story.waiting() == Ranks{0});
+}
+
+TEST_CASE("a group of an eager world that is made lets its ranks go on", "[stages][nccl]") {
+  Story story = makes_a_group_after_an_eager_init(2);
+  has_nccl(story, 0);  // NCCL's log comes late, and tells of the world
+  story.tell(StageEntered{
+      Rank{1}, Story::process(1), Stage::communicator, "3", 2, Source::hook, {Rank{0}, Rank{1}}});
+  for (const int rank : {0, 1})
+    story.tell(StageLeft{Rank{rank}, Story::process(rank), Stage::communicator});
+  story.pass(1h);
+  CHECK_FALSE(story.verdict());
+  story.entered(0, Stage::collective, 2, "allreduce_");
+  story.pass(181s);
+  CHECK(story.verdict()->stage == Stage::collective);
+  CHECK(story.suspects() == Ranks{1});
+}
