@@ -4,8 +4,12 @@ FAULT=absent-before-init: process 1 never comes to jax.distributed.initialize();
 """
 
 import os
+import sys
 import time
 
+if "ONE_GPU" in os.environ:  # the folder of one_gpu.py, where both share one GPU
+    sys.path.append(os.environ["ONE_GPU"])
+    import one_gpu  # noqa: F401  (before jax)
 import jax
 import numpy
 from jax._src import hardware_utils
@@ -22,7 +26,7 @@ def never_comes():
 
 if RANK == 1 and os.environ["FAULT"] == "absent-before-init":
     never_comes()
-jax.distributed.initialize(f"127.0.0.1:{os.environ['MASTER_PORT']}", 2, RANK, local_device_ids=[RANK])
+jax.distributed.initialize(f"127.0.0.1:{os.environ['MASTER_PORT']}", 2, RANK, local_device_ids=[int(os.environ["LOCAL_RANK"])])
 jax.devices()
 if RANK == 1 and os.environ["FAULT"] == "absent-before-call":
     never_comes()

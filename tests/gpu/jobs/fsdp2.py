@@ -1,5 +1,7 @@
 """FSDP2 on the ranks' halves of a batch; prints the weights' sum, which must equal that of one process on it all."""
 
+import os
+
 import one_gpu  # noqa: F401  (before torch)
 import torch
 import torch.distributed as dist
@@ -24,7 +26,7 @@ def weight_sum(parameters):
     return sum(p.double().abs().sum() for p in parameters).item()
 
 
-dist.init_process_group("nccl")
+dist.init_process_group(os.environ.get("BACKEND", "nccl"))
 rank, world = dist.get_rank(), dist.get_world_size()
 batch = torch.randn(32, 16, generator=torch.Generator().manual_seed(1)).cuda()
 mesh = dist.device_mesh.DeviceMesh("cuda", list(range(world)))

@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 
 COLLECTIVES = []
-REFUSED = {"coalesced": "unsupported device type cuda"}  # what torch's gloo cannot do, and says so; that is right too
+REFUSED = {"coalesced": "unsupported device type cuda", "all_to_all": "gloo does not support alltoall"}  # what torch's gloo cannot do, and says so; that is right too
 torch.cuda.set_device(0)
 dist.init_process_group("nccl")
 RANK, WORLD = dist.get_rank(), dist.get_world_size()

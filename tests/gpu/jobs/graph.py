@@ -17,4 +17,5 @@ assert tensor[0].item() == dist.get_world_size() ** 3, tensor[0]
 if dist.get_rank() == 0:
     print("captured and replayed", flush=True)
 dist.barrier()
+del graph  # NCCL's communicator waits for it for ever (pytorch/pytorch#115388)
 dist.destroy_process_group()

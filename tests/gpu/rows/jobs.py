@@ -17,7 +17,8 @@ def row(group, name):
         test, result = group(name), unittest.TestResult()
         test.limit = scene.limit
         test.run(result)
-        return Said(result.wasSuccessful(), None, short("".join(text[-500:] for _, text in result.failures + result.errors)))
+        said = [text[-700:] for _, text in result.failures + result.errors + result.skipped]
+        return Said(result.wasSuccessful(), None, short("".join(said)))
 
     return Row(f"{group.__name__}: {name[5:].replace('_', ' ')}", 25, play, over_doubles=name not in OF_A_GPU)
 

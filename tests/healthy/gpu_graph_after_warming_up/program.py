@@ -15,4 +15,5 @@ with torch.cuda.graph(graph):
 if RANK == 1: work(10)
 for _ in range(1000): graph.replay()
 torch.cuda.synchronize()
+del graph
 """)
