@@ -1,5 +1,8 @@
 #include "help.h"
 
+#include <algorithm>
+#include <array>
+
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/paper.h"
 #include "safelaunch/base/strings.h"
@@ -12,6 +15,7 @@ namespace {
 constexpr std::size_t kMargin = 2;
 constexpr std::size_t kHelpColumn = 30;
 constexpr std::size_t kVerbColumn = 14;
+constexpr std::size_t kWishColumn = 25;
 
 std::string row(std::string_view left, std::string_view help, std::size_t column = kHelpColumn) {
   std::string text = fmt::format("{:{}}{}", "", kMargin, left);
@@ -56,11 +60,46 @@ int tell_version(std::span<const std::string> words) {
   return answer("safelaunch " SAFELAUNCH_VERSION "\n");
 }
 
-int tell_help(std::span<const std::string> words) {
+int tell_help(std::span<const std::string> words, std::string (*of_no_verb)()) {
   std::vector<std::string> rest;
   if (const auto status = settle(kHelpVerb, words, nullptr, rest)) return *status;
-  return tell(rest.empty() ? general_help() : help_about(rest.front()));
+  return tell(rest.empty() ? of_no_verb() : help_about(rest.front()));
 }
+
+int tell_short_help(std::span<const std::string> words) {
+  return tell_help(words, short_help);
+}
+
+int tell_whole_help(std::span<const std::string> words) {
+  return tell_help(words, general_help);
+}
+
+constexpr const char* kUsage =
+    "Usage: safelaunch [OPTIONS] [--] COMMAND [ARG...]\n"
+    "       safelaunch VERB ...\n\n"
+    "Gets a distributed training command past its first all_reduce, or names the\n"
+    "cause.\n\n";
+
+struct FirstWish {
+  std::string_view words;
+  std::string_view meaning;
+};
+
+// What somebody wants who has not read anything yet.
+constexpr std::array kFirstWishes{
+    FirstWish{"torchrun ... train.py", "run it: a hang is named, and healed by a profile"},
+    FirstWish{"stacks", "a job hangs now, started with safelaunch or not: who waits where"},
+    FirstWish{"status", "your running jobs, and what each rank does"},
+    FirstWish{"report", "what the last run did, and why it failed"},
+    FirstWish{"logs -f RUN, stop RUN", "the output of a running job; its end"},
+    FirstWish{"explain WORDS|LOG", "an error message, a log, an NCCL variable"},
+    FirstWish{"doctor torchrun ...", "what would go wrong with it here; starts nothing"},
+    FirstWish{"test, probe", "whether this host trains at all; its GPUs and NCCL"},
+    FirstWish{"clean", "what dead jobs of yours left"},
+};
+
+constexpr std::array<std::string_view, 7> kFirstOptions{
+    "profile", "only", "init-timeout", "stall-timeout", "nproc-per-node", "set", "dry-run"};
 
 }  // namespace
 
@@ -87,13 +126,19 @@ Result<std::string> help_about(std::string_view word) {
   return Error{Errc::usage, fmt::format("there is no verb '{}'{}", word, did_you_mean_verb(word))};
 }
 
+std::string short_help() {
+  std::string text = kUsage;
+  for (const FirstWish& wish : kFirstWishes) text += row(wish.words, wish.meaning, kWishColumn);
+  text += "\nOptions before COMMAND:\n";
+  for (const settings::Option* option : options_of(kRunVerb))
+    if (std::ranges::find(kFirstOptions, option->name) != kFirstOptions.end())
+      text += row(spelling(*option), option->help);
+  return text + "\nAll verbs and options: safelaunch --help   One verb: safelaunch help VERB\n";
+}
+
 std::string general_help() {
-  std::string text =
-      "Usage: safelaunch [OPTIONS] [--] COMMAND [ARG...]\n"
-      "       safelaunch VERB ...\n\n"
-      "Gets a distributed training command past its first all_reduce, or names the\n"
-      "cause.\n\n"
-      "Verbs (safelaunch help VERB tells more):\n";
+  std::string text = kUsage;
+  text += "Verbs (safelaunch help VERB tells more):\n";
   for (const Verb* verb : verbs()) text += row(verb->name, verb->help, kVerbColumn);
   return text +
          "\nOptions, each also in the environment (SAFELAUNCH_INIT_TIMEOUT=60s) or in\n"
@@ -107,10 +152,13 @@ const Verb kVersionVerb{.name = "version",
                         .purpose = "The version, as --version and -V.",
                         .example = "safelaunch version"};
 const Verb kHelpVerb{.name = "help",
-                     .function = tell_help,
+                     .function = tell_short_help,
                      .usage = "[VERB]",
-                     .purpose = "The verbs and the options of a run, or those of VERB.",
+                     .purpose =
+                         "What is needed first, on one screen, or all about VERB; --help: all "
+                         "verbs, and the options of a run.",
                      .example = "safelaunch help report",
                      .takes = "verb"};
+const Verb kWholeHelpVerb{.name = "help", .function = tell_whole_help, .takes = "verb"};
 
 }  // namespace safelaunch::cli

@@ -14,6 +14,9 @@ namespace safelaunch::cli {
 /// `safelaunch help WORD`. Error (usage): no verb is called so.
 [[nodiscard]] Result<std::string> help_about(std::string_view word);
 
+/// `safelaunch help`, `safelaunch -h` and `safelaunch` alone: one screen.
+[[nodiscard]] std::string short_help();
+
 /// `safelaunch --help`.
 [[nodiscard]] std::string general_help();
 

@@ -19,24 +19,12 @@ using Json = nlohmann::ordered_json;
 using Layers = std::span<const profile::ConfigLayer>;
 
 // A locked "env" locks "env.NCCL_DEBUG" too.
-bool is_locked(const plan::Configuration& configuration, std::string_view key) {
-  const auto locks = [&](const profile::LockedKey& lock) {
-    return lock.key == key || lock.key == key.substr(0, key.find('.'));
-  };
-  return std::ranges::any_of(configuration.locks, locks);
-}
-
-const profile::ClusterRule* rule_of(const profile::Config& config, std::string_view name) {
-  const auto found = std::ranges::find(config.clusters, name, &profile::ClusterRule::name);
-  return found == config.clusters.end() ? nullptr : &*found;
-}
-
 // The nearest file that takes a variable away; the list of such variables keeps no places.
 std::string file_that_unsets(const std::string& variable, std::string_view cluster, Layers layers) {
   std::string file;
   for (const profile::ConfigLayer& layer : layers) {
     if (!layer.config) continue;
-    const auto unset = profile::rules_for(*layer.config, rule_of(*layer.config, cluster));
+    const auto unset = profile::rules_for(*layer.config, profile::rule_of(*layer.config, cluster));
     if (std::ranges::find(unset.variables.unset, variable) != unset.variables.unset.end())
       file = layer.place.path;
   }
@@ -130,7 +118,7 @@ std::vector<ShownSetting> settings_shown(const plan::Configuration& configuratio
   const profile::Rules& rules = configuration.rules;
   std::vector<ShownSetting> shown;
   const auto add = [&](std::string key, std::string value, std::string origin) {
-    const bool locked = is_locked(configuration, key);
+    const bool locked = profile::lock_of(configuration.locks, key) != nullptr;
     shown.push_back({std::move(key), std::move(value), std::move(origin), locked});
   };
   if (!configuration.cluster.empty())

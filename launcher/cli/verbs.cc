@@ -26,12 +26,9 @@ constexpr std::array kVerbs{
     &kStatusVerb,  &kStacksVerb, &kRunsVerb,  &kStopVerb,       &kLogsVerb,     &kReportVerb,
     &kExplainVerb, &kDoctorVerb, &kCleanVerb, &kCompletionVerb, &kManualVerb,   &kVersionVerb};
 
-// Other spellings that everybody tries.
-constexpr std::array kHelpWords{std::string_view("--help"), std::string_view("-h"),
-                                std::string_view("help")};
-
 const Verb* lookup(std::string_view word) {
-  if (std::ranges::find(kHelpWords, word) != kHelpWords.end()) return &kHelpVerb;
+  if (word == "help" || word == "-h") return &kHelpVerb;
+  if (word == "--help") return &kWholeHelpVerb;
   if (word == "--version" || word == "-V") return &kVersionVerb;
   if (word == "completions") return &kCompletionVerb;
   const auto found = std::ranges::find(kVerbs, word, &Verb::name);

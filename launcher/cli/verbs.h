@@ -81,6 +81,7 @@ extern const Verb kCompletionVerb;
 extern const Verb kManualVerb;
 extern const Verb kVersionVerb;
 extern const Verb kHelpVerb;
+extern const Verb kWholeHelpVerb;
 
 /// Runs a command as kRunVerb does, unless its first word looks like a verb.
 extern const Verb kNoVerb;

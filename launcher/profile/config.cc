@@ -101,6 +101,19 @@ bool ClusterMatch::empty() const {
   return hostname.empty() && gpu.empty() && env.empty() && network.empty();
 }
 
+const LockedKey* lock_of(std::span<const LockedKey> locks, std::string_view key) {
+  const auto holds = [&](const LockedKey& lock) {
+    return lock.key == key || lock.key == key.substr(0, key.find('.'));
+  };
+  const auto found = std::ranges::find_if(locks, holds);
+  return found == locks.end() ? nullptr : &*found;
+}
+
+const ClusterRule* rule_of(const Config& config, std::string_view name) {
+  const auto found = std::ranges::find(config.clusters, name, &ClusterRule::name);
+  return found == config.clusters.end() ? nullptr : &*found;
+}
+
 bool asks_for_gpus(const Config& config) {
   return std::any_of(config.clusters.begin(), config.clusters.end(),
                      [](const ClusterRule& rule) { return !rule.match.gpu.empty(); });

@@ -19,15 +19,6 @@ using Whose = ConfigPlace::Whose;
 
 constexpr const char* kFileName = "safelaunch.yaml";
 
-// A lock of "env" or "options" locks all names below it.
-const LockedKey* lock_of(std::span<const LockedKey> locks, std::string_view key) {
-  const auto locks_it = [&](const LockedKey& lock) {
-    return lock.key == key || lock.key == key.substr(0, key.find('.'));
-  };
-  const auto found = std::ranges::find_if(locks, locks_it);
-  return found == locks.end() ? nullptr : &*found;
-}
-
 class LockCheck {
  public:
   explicit LockCheck(std::span<const LockedKey> locks) : locks_(locks) {}
@@ -126,11 +117,6 @@ ConfigLayer read_layer(const ConfigPlace& place, std::span<const LockedKey> lock
   else
     layer.refusal = config.error();
   return layer;
-}
-
-const ClusterRule* rule_of(const Config& config, std::string_view name) {
-  const auto found = std::ranges::find(config.clusters, name, &ClusterRule::name);
-  return found == config.clusters.end() ? nullptr : &*found;
 }
 
 // The rule of that name as all layers together make it.

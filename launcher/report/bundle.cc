@@ -5,24 +5,61 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <ctime>
 #include <optional>
-#include <stdexcept>
 
 #include "excerpts.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/paper.h"
 #include "safelaunch/base/unique_fd.h"
 
-// The archive is made in memory and written under a name that no file has yet, readable by its
-// owner alone. It holds the cleaned files, the same reports that the verbs show, and the facts of
-// the host. Names come from the record, so each is made harmless before it becomes a path in the
+// The archive is compressed as it grows, and written under a name that no file has yet, readable by
+// its owner alone. It holds the cleaned files, the same reports that the verbs show, and the facts
+// of the host. Names come from the record, so each is made harmless before it becomes a path in the
 // archive.
 namespace safelaunch::report {
 namespace {
 
-/// Writes a tar archive (POSIX ustar, which every tar reads) in memory. Its files have mode 0600
+/// A gzip file in memory, of bytes that come one after the other.
+class Gzip {
+ public:
+  Gzip() {
+    constexpr int kGzip = MAX_WBITS + 16;  // zlib's way to ask for gzip's header
+    if (deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzip, MAX_MEM_LEVEL,
+                     Z_DEFAULT_STRATEGY) != Z_OK)
+      throw std::bad_alloc();
+  }
+  ~Gzip() { deflateEnd(&stream_); }
+  Gzip(const Gzip&) = delete;
+  Gzip& operator=(const Gzip&) = delete;
+
+  void append(std::string_view bytes) { deflate(bytes, Z_NO_FLUSH); }
+  [[nodiscard]] std::string finish() {
+    deflate({}, Z_FINISH);
+    return std::move(compressed_);
+  }
+
+ private:
+  void deflate(std::string_view bytes, int flush) {
+    std::array<Bytef, std::size_t{64} << 10> room;
+    // zlib takes no const input, and does not write to it.
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+    stream_.avail_in = static_cast<uInt>(bytes.size());
+    do {
+      stream_.next_out = room.data();
+      stream_.avail_out = static_cast<uInt>(room.size());
+      ::deflate(&stream_, flush);
+      compressed_.append(reinterpret_cast<char*>(room.data()), room.size() - stream_.avail_out);
+    } while (stream_.avail_out == 0);
+  }
+
+  z_stream stream_{};
+  std::string compressed_;
+};
+
+/// Writes a tar archive (POSIX ustar, which every tar reads), compressed. Its files have mode 0600
 /// and no owner, so that the archive does not tell who made it.
 class UstarWriter {
  public:
@@ -37,7 +74,7 @@ class UstarWriter {
 
  private:
   std::time_t modified_;
-  std::string archive_;
+  Gzip archive_;
 };
 
 constexpr std::size_t kBlock = 512;
@@ -107,35 +144,15 @@ bool UstarWriter::add(std::string_view name, std::string_view text) {
   put_octal(header.size, text.size());
   put_octal(header.modified, static_cast<std::uint64_t>(std::max<std::time_t>(0, modified_)));
   put_checksum(header);
-  archive_.append(reinterpret_cast<const char*>(&header), sizeof header);
+  archive_.append({reinterpret_cast<const char*>(&header), sizeof header});
   archive_.append(text);
-  archive_.append((kBlock - text.size() % kBlock) % kBlock, '\0');
+  archive_.append(std::string((kBlock - text.size() % kBlock) % kBlock, '\0'));
   return true;
 }
 
 std::string UstarWriter::finish() {
-  archive_.append(2 * kBlock, '\0');
-  return std::move(archive_);
-}
-
-// Compresses the bytes into a gzip file.
-std::string gzip(std::string_view bytes) {
-  constexpr int kGzip = MAX_WBITS + 16;  // zlib's way to ask for gzip's header
-  z_stream stream{};
-  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzip, MAX_MEM_LEVEL,
-                   Z_DEFAULT_STRATEGY) != Z_OK)
-    throw std::bad_alloc();
-  std::string result(deflateBound(&stream, bytes.size()), '\0');
-  // zlib takes no const input, and does not write to it.
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(result.data());
-  stream.avail_out = static_cast<uInt>(result.size());
-  const int end = deflate(&stream, Z_FINISH);  // the bound has room for all of it
-  result.resize(stream.total_out);
-  deflateEnd(&stream);
-  if (end != Z_STREAM_END) throw std::logic_error("zlib's own bound is too small");
-  return result;
+  archive_.append(std::string(2 * kBlock, '\0'));
+  return archive_.finish();
 }
 
 constexpr std::string_view kAbout =
@@ -195,7 +212,7 @@ std::string bundle(const RunFiles& files, const RunRecord& run) {
     if (!archive.add(folder + file.name, file.text)) unnamed += file.name + "\n";
   if (!complete || !unnamed.empty())
     (void)archive.add("left-out.txt", "names too long for an archive:\n" + unnamed);
-  return gzip(archive.finish());
+  return archive.finish();
 }
 
 Result<void> write_new_file(const std::filesystem::path& file, std::string_view bytes) {

@@ -93,11 +93,31 @@ std::string head(const plan::RunPlan& plan, const Rehearsal& rehearsal,
 
 using Lines = std::vector<std::string>;
 
-void add_variables(const RehearsedAttempt& attempt, const redact::Redactor& redactor,
-                   Lines& lines) {
+constexpr const char* kShownByVerbose = " variables of safelaunch's own (-v shows them)";
+
+// "NCCL_P2P_DISABLE=1  (profile no-p2p)", "NCCL_DEBUG=WARN in place of INFO  (--set)". The place of
+// a built-in profile's line is for whoever asks for more.
+std::string line_of(const std::string& name, const SetVariable& variable, bool verbose,
+                    const redact::Redactor& redactor) {
+  const std::string before = shown(name, variable.before, redactor);
+  const std::string in_place = variable.before ? " in place of " + before : std::string();
+  const std::string now =
+      variable.after ? fmt::format("{}={}{}", name, shown(name, variable.after, redactor), in_place)
+                     : fmt::format("{} is taken out, which was {}", name, before);
+  const std::size_t place = variable.origin.find(" (profiles/");
+  return fmt::format("{}  ({})", now, verbose ? variable.origin : variable.origin.substr(0, place));
+}
+
+void add_variables(const plan::RunPlan& plan, const RehearsedAttempt& attempt,
+                   const redact::Redactor& redactor, Lines& lines) {
+  const bool verbose = plan.options.verbosity == Verbosity::verbose;
+  int own = 0;
   for (const auto& [name, variable] : attempt.variables)
-    lines.push_back(fmt::format("{}: {} → {}  ({})", name, shown(name, variable.before, redactor),
-                                shown(name, variable.after, redactor), variable.origin));
+    if (variable.is_own && !verbose)
+      ++own;
+    else
+      lines.push_back(line_of(name, variable, verbose, redactor));
+  if (own > 0) lines.push_back(fmt::format("and {}{}", own, kShownByVerbose));
   for (const WorkerVariables& worker : attempt.workers) {
     std::string line = fmt::format("rank {}:", worker.rank.value);
     for (const auto& [name, value] : worker.variables)
@@ -119,7 +139,7 @@ Lines details_of(const plan::RunPlan& plan, const RehearsedAttempt& attempt,
   lines.push_back(fmt::format("deadlines: {}", deadlines_in_words(attempt.spec)));
   if (profile.backend == profile::Backend::gloo)
     lines.emplace_back("backend: gloo in place of nccl");
-  add_variables(attempt, redactor, lines);
+  add_variables(plan, attempt, redactor, lines);
   for (const auto& [name, setting] : profile.options)
     if (!plan.options.given.contains(name))
       lines.push_back(fmt::format("--{} {}  ({})", name, setting.value, setting.origin));
@@ -134,7 +154,8 @@ Lines without_its_own_names(Lines lines, const RehearsedAttempt& attempt) {
     for (auto at = line.find(folder); !folder.empty() && at != std::string::npos;
          at = line.find(folder))
       line.replace(at, folder.size(), "*");
-    if (line.starts_with(fmt::format("{}: ", kAttemptVariable))) line = kAttemptVariable;
+    if (line.starts_with(fmt::format("{}=", kAttemptVariable))) line = kAttemptVariable;
+    if (line.ends_with(kShownByVerbose)) line = kShownByVerbose;
   }
   return lines;
 }

@@ -70,7 +70,9 @@ constexpr std::string_view kHook = "the hook (--no-hook)";
 constexpr std::string_view kLog = "NCCL's log, into the record";
 constexpr std::string_view kAddress = "an address of this job alone";
 
-// By the beginning of a name; the first that fits counts.
+// By the beginning of a name; the first that fits counts. Those up to kOfTheJob are safelaunch's
+// own business.
+constexpr std::size_t kOfTheJob = 12;
 constexpr std::array kOwnVariables{
     OwnVariable{kRunIdVariable, kMark},
     OwnVariable{kAttemptVariable, kMark},
@@ -90,10 +92,14 @@ constexpr std::array kOwnVariables{
     OwnVariable{"CUDA_VISIBLE_DEVICES", "--devices"},
 };
 
-std::string_view own_origin(std::string_view name) {
+SetVariable own(std::string_view name, std::optional<std::string> before,
+                std::optional<std::string> after) {
   const auto known = std::ranges::find_if(
-      kOwnVariables, [&](const OwnVariable& own) { return name.starts_with(own.name); });
-  return known == kOwnVariables.end() ? "as torchrun sets it" : known->origin;
+      kOwnVariables, [&](const OwnVariable& one) { return name.starts_with(one.name); });
+  const bool is_known = known != kOwnVariables.end();
+  return {std::move(before), std::move(after),
+          std::string(is_known ? known->origin : "as torchrun sets it"),
+          known < kOwnVariables.begin() + kOfTheJob};
 }
 
 std::optional<std::string> value_of(const Environment& environment, const std::string& name) {
@@ -109,7 +115,7 @@ std::map<std::string, SetVariable> changes(const Environment& users, const Envir
     for (const auto& [name, value] : *one) {
       const auto before = value_of(users, name);
       const auto after = value_of(workers, name);
-      if (before != after) result[name] = {before, after, std::string(own_origin(name))};
+      if (before != after) result[name] = own(name, before, after);
     }
   for (const profile::Difference& difference : differences) {
     const auto after = value_of(workers, difference.name);

@@ -16,7 +16,8 @@ namespace safelaunch::run {
 struct SetVariable {
   std::optional<std::string> before;
   std::optional<std::string> after;
-  std::string origin;  ///< "profile no-shm", "--set", "safelaunch reads NCCL's log"
+  std::string origin;   ///< "profile no-shm", "--set", "safelaunch reads NCCL's log"
+  bool is_own = false;  ///< safelaunch's own business: it changes nothing that the job does
 };
 
 /// The variables of one worker, besides those of all workers.

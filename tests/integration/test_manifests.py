@@ -32,8 +32,8 @@ class Manifests(SafelaunchTest):
         head = f"{jobset['metadata']['name']}-{replicated['name']}-0-0.{jobset['metadata']['name']}"
         for index in range(job["completions"]):
             told = self.planned(container["command"], JOB_COMPLETION_INDEX=str(index))
-            self.assertIn(f"NODE_RANK: (not set) → {index} ", told)
-            self.assertIn(f"MASTER_ADDR: (not set) → {head} ", told)
+            self.assertIn(f"NODE_RANK={index} ", told)
+            self.assertIn(f"MASTER_ADDR={head} ", told)
             self.assertIn("2 of 8, spawned by safelaunch", told)
 
     def test_each_pod_of_the_statefulset_is_a_node_of_its_own(self):
@@ -43,8 +43,8 @@ class Manifests(SafelaunchTest):
         name = pods["metadata"]["name"]
         for index in range(pods["spec"]["replicas"]):
             told = self.planned(words, HOSTNAME=f"{name}-{index}")
-            self.assertIn(f"NODE_RANK: (not set) → {index} ", told)
-            self.assertIn(f"MASTER_ADDR: (not set) → {name}-0.{service['metadata']['name']} ", told)
+            self.assertIn(f"NODE_RANK={index} ", told)
+            self.assertIn(f"MASTER_ADDR={name}-0.{service['metadata']['name']} ", told)
 
 
 if __name__ == "__main__":

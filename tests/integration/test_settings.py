@@ -70,7 +70,7 @@ class Settings(SafelaunchTest):
         asked = self.write(self.folder / "asked.yaml", "options:\n  grace: 7s\nenv:\n  FOO: bar\n")
         shown = self.say("--config", asked, "--dry-run", "true").stdout
         for line in (f"option    --grace 7s  ({asked}:2:10)\n", f"option    --keep-runs 9  ({host}:1:33)\n", f"chain     from {user}:1:8, ",
-                     f"FOO: (not set) → bar  ({asked}:4:8)\n"):
+                     f"FOO=bar  ({asked}:4:8)\n"):
             self.assertIn(line, shown)
 
     def test_a_locked_key_is_refused_in_a_users_file_and_passed_over_in_a_folders(self):

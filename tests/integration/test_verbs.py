@@ -138,7 +138,7 @@ class Verbs(SafelaunchTest):
         words = ["torchrun", "--nproc-per-node", "2", "train.py"]
         plan = self.say("--dry-run", *words)
         self.assertIn("launcher  torchrun", plan)
-        self.assertRegex(plan, r"NCCL_SHM_DISABLE: \(not set\) → 1")
+        self.assertIn("    NCCL_SHM_DISABLE=1  (profile no-shm)\n", plan)
         self.assertEqual(json.loads(self.say("--dry-run", "--json", *words))["command"], words)
         self.assertEqual(list(self.folder.iterdir()), [])
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/profile/apply.h"
@@ -65,6 +66,13 @@ struct Config {
   std::vector<ClusterRule> clusters;
   std::vector<LockedKey> locks;
 };
+
+/// The lock that holds for a key: its own, or that of the map it stands in; nullptr where none
+/// does.
+[[nodiscard]] const LockedKey* lock_of(std::span<const LockedKey> locks, std::string_view key);
+
+/// The cluster's rule of that name; nullptr where there is none.
+[[nodiscard]] const ClusterRule* rule_of(const Config& config, std::string_view name);
 
 /// The facts of the host that pick a rule.
 struct ClusterHost {

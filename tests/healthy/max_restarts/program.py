@@ -1,5 +1,7 @@
 """torchrun starts its ranks anew: after exit status 3, after SIGSEGV, and then all is well."""
 
+LINES = "^rank |^trained"  # at a terminal a crash tells its place as well, since faulthandler is on
+
 
 def command(bench):
     return bench.train("""

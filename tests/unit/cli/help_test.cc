@@ -1,5 +1,6 @@
 #include "launcher/cli/help.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include "catch.h"
@@ -27,6 +28,22 @@ TEST_CASE("every help fits a terminal of 80 columns", "[help]") {
       CHECK(line.size() <= kWidth);
     }
   }
+}
+
+TEST_CASE("the first help fits a screen, and names only verbs and options that there are",
+          "[help]") {
+  const std::string help = short_help();
+  CHECK(std::ranges::count(help, '\n') <= 36);
+  std::istringstream lines(help);
+  for (std::string line; std::getline(lines, line);) CHECK(line.size() <= kWidth);
+  for (const char* verb : {"stacks", "status", "report", "logs", "stop", "explain", "doctor",
+                           "test", "probe", "clean"}) {
+    CHECK(is_verb(verb));
+    CHECK(help.find(verb) != std::string::npos);
+  }
+  for (const char* option : {"--profile", "--only", "--init-timeout", "--stall-timeout",
+                             "--nproc-per-node", "--set", "--dry-run"})
+    CHECK(help.find(option) != std::string::npos);
 }
 
 TEST_CASE("every help ends with an example of its verb", "[help]") {

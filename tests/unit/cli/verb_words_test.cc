@@ -32,10 +32,9 @@ TEST_CASE("a word of a verb's name is that verb, and its other spellings are", "
     CHECK(&find_verb(verb->name) == verb);
     CHECK(is_verb(verb->name));
   }
-  for (const char* word : {"help", "--help", "-h"}) {
-    CHECK(&find_verb(word) == &kHelpVerb);
-    CHECK(is_verb(word));
-  }
+  for (const char* word : {"help", "-h"}) CHECK(&find_verb(word) == &kHelpVerb);
+  CHECK(&find_verb("--help") == &kWholeHelpVerb);
+  for (const char* word : {"help", "--help", "-h"}) CHECK(is_verb(word));
   CHECK(&find_verb("--version") == &kVersionVerb);
   CHECK(&find_verb("completions") == &kCompletionVerb);
 }
