@@ -288,7 +288,9 @@ class Waits {
       const bool belongs =
           call.members.empty() || std::ranges::find(call.members, member) != call.members.end();
       const FirstCall* own = call_of(answer);
-      const bool has_come = own != nullptr && (!own->open || *own == call);
+      const bool has_made_it = answer.first && makes_a_group(call) &&
+                               makes_a_group(*answer.first) && answer.first->group == call.group;
+      const bool has_come = has_made_it || (own != nullptr && (!own->open || *own == call));
       if (member != rank && belongs && !has_come) awaited.push_back(member);
     }
     return awaited;

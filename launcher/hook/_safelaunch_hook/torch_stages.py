@@ -10,6 +10,7 @@ from . import answers, calls, channel, collective, completion, counters, ending,
 from .patching import Call, like, quietly, replace, send_failure, stand_before, wrapper
 
 _in_init = set()  # the threads that are in init_process_group
+_splits = {}  # the name of a group → how many have been split off it, which is the same on all of its ranks
 _alone = []  # whether the world that this process is in meets nobody
 
 
@@ -30,7 +31,9 @@ def _watch_init(torch, c10d):
 
 
 def _watch_groups(c10d):
-    replace(c10d._new_process_group_helper, _new_group(c10d._new_process_group_helper))
+    replace(c10d._new_process_group_helper, _new_group(c10d, c10d._new_process_group_helper))
+    if hasattr(c10d, "split_group"):
+        stand_before(c10d.split_group, _split_group(c10d))
 
 
 def _watch_stores():
@@ -104,7 +107,7 @@ def _init_file(init_method):
         return {"file": path, "file_bytes": 0}
 
 
-def _new_group(original):
+def _new_group(c10d, original):
     def prepare(args, kwargs):
         if _alone:
             return args, kwargs, None, None
@@ -112,22 +115,51 @@ def _new_group(original):
         call.change(gloo.rewrite)
         call.change(timeouts.rewrite)
         about = {"group": str(call.arguments.get("group_name", "")), "init": native.get_ident() in _in_init}
-        channel.emit("pg.enter", members=_members(call.arguments), **about)
-
-        def returned(_):
-            channel.emit("pg.exit", **about)
-
-        def failed(error):
-            send_failure("pg.failed", error, **about)
-
-        return call.args, call.kwargs, returned, failed
+        members = None if _splits_the_world(c10d, call.arguments) else call.arguments.get("global_ranks_in_group")
+        return (call.args, call.kwargs) + _meets_for_a_group(_members(members), about)
 
     return wrapper(original, prepare)
 
 
-def _members(arguments):
+def _split_group(c10d):
+    """Gives the prepare() of its wrapper. All ranks of the parent call it, whichever part they come to."""
+    original = c10d.split_group
+
+    def prepare(args, kwargs):
+        try:
+            parent = Call(original, args, kwargs).arguments.get("parent_pg") or c10d._get_default_group()
+            name, ranks = c10d._world.pg_names[parent], sorted(c10d._world.pg_group_ranks[parent])
+        except Exception:  # torch refuses it, and says why
+            return args, kwargs, None, None
+        _splits[name] = _splits.get(name, 0) + 1
+        return (args, kwargs) + _meets_for_a_group(_members(ranks), {"group": "split %d of %s" % (_splits[name], name), "init": False})
+
+    return prepare
+
+
+def _meets_for_a_group(members, about):
+    """What to call when the group is made, or fails."""
+    channel.emit("pg.enter", members=members, **about)
+
+    def returned(_):
+        channel.emit("pg.exit", **about)
+
+    def failed(error):
+        send_failure("pg.failed", error, **about)
+
+    return returned, failed
+
+
+def _splits_the_world(c10d, arguments):
+    """Whether NCCL splits the group off the world's communicator, for which all ranks of the world meet."""
+    try:
+        return arguments.get("backend") != "gloo" and c10d.is_initialized() and bool(c10d._get_default_group().bound_device_id)
+    except AttributeError:  # a torch that binds no device
+        return False
+
+
+def _members(ranks):
     """The global ranks of a group that is being made; None where they are all, or too many to tell."""
-    ranks = arguments.get("global_ranks_in_group")
     return [int(rank) for rank in ranks] if ranks and len(ranks) <= calls.MOST_MEMBERS else None
 
 

@@ -37,7 +37,7 @@ def over_gloo(module, *command, words):
     def play(scene):
         return healthy(scene.run_safelaunch("--profile", "gloo-fallback", *PATIENT, "--", *command, env=scene.environment()), *words)
 
-    return Row(f"gloo-fallback, {module}", 60, with_module(module, play))
+    return Row(f"over gloo: {module}", 60, with_module(module, play))
 
 
 def jax(fault):

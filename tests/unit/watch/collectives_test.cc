@@ -137,6 +137,16 @@ TEST_CASE("a rank that makes a group while another is in a collective is named",
         "rank 1 waits in barrier, for rank 0; rank 0 waits in new_group, for rank 1");
 }
 
+TEST_CASE("a rank that has made the group with other members never missed its call",
+          "[collectives]") {
+  const FirstCall wide{.operation = "new_group", .group = "1", .members = {Rank{0}, Rank{1}}};
+  const FirstCall narrow{.operation = "new_group", .group = "1", .members = {Rank{0}}};
+  CHECK(compare({{Rank{0}, finished(first(narrow))}, {Rank{1}, first(wide)}}).behind.empty());
+  const FirstCall other{.operation = "new_group", .group = "2", .members = {Rank{0}}};
+  CHECK(compare({{Rank{0}, finished(first(other))}, {Rank{1}, first(wide)}}).behind ==
+        std::vector{Rank{0}});
+}
+
 TEST_CASE("ranks that think of different sources disagree", "[collectives]") {
   const auto from = [](int root) {
     return first({.operation = "broadcast", .group = "", .peer = Rank{root}});
