@@ -154,7 +154,7 @@ std::vector<Ancestor> ancestors_above(const host::ProcessFacts& process) {
     const auto facts = host::facts_of(pid).value_or(host::ProcessFacts{});
     const auto environment = host::environment_of(pid).value_or(Environment{});
     above.push_back({pid, facts.comm, std::string(value_or(environment, kRunIdVariable)),
-                     facts.session, facts.id.start_ticks});
+                     facts.session, facts.id.start_ticks, facts.age});
     pid = facts.parent;
   }
   return above;
@@ -175,9 +175,33 @@ bool is_of_interest(int pid, unsigned uid) {
          host::variable_in(*environment, "LOCAL_RANK");
 }
 
+/// The run's own processes lead its sessions, and one that has ended leads a session no more.
+bool is_in_foreign_session(const host::ProcessFacts& process, const Environment& environment) {
+  const auto leader = host::facts_of(process.session);
+  if (!leader || leader->id.pid == process.id.pid || leader->has_ended()) return false;
+  const auto leaders = host::environment_of(leader->id.pid).value_or(Environment{});
+  return value_or(leaders, kRunIdVariable) != value_or(environment, kRunIdVariable);
+}
+
+std::optional<Duration> silence_of_run(std::span<const std::filesystem::path> places,
+                                       std::string_view run_id) {
+  namespace fs = std::filesystem;
+  if (run_id.find('/') != std::string_view::npos) return std::nullopt;
+  std::optional<fs::file_time_type> last;
+  for (const fs::path& place : places)
+    for (const char* file : {"events.jsonl", "outcome.json"}) {
+      std::error_code none;
+      const auto written = fs::last_write_time(place / run_id / file, none);
+      if (!none && !place.empty()) last = std::max(last.value_or(written), written);
+    }
+  if (!last) return std::nullopt;
+  return std::chrono::duration_cast<Duration>(fs::file_time_type::clock::now() - *last);
+}
+
 /// Reads the facts first. If the pid passes to another process while we read, a later signal
 /// reaches the process of the facts, or none.
-std::optional<Candidate> read_candidate(int pid, std::vector<std::string> holds) {
+std::optional<Candidate> read_candidate(int pid, std::vector<std::string> holds,
+                                        const Surroundings& us) {
   const auto facts = host::facts_of(pid);
   if (!facts) return std::nullopt;
   Candidate candidate;
@@ -190,14 +214,19 @@ std::optional<Candidate> read_candidate(int pid, std::vector<std::string> holds)
   candidate.cgroup = host::cgroup_of(pid);
   candidate.above = ancestors_above(*facts);
   candidate.owner = life_of_owner(candidate.environment);
+  if (const auto run = value_or(candidate.environment, kRunIdVariable); !run.empty()) {
+    candidate.in_foreign_session = is_in_foreign_session(*facts, candidate.environment);
+    candidate.run_silent_for = silence_of_run(us.runs, run);
+  }
   candidate.holds = std::move(holds);
   return candidate;
 }
 
 }  // namespace
 
-Surroundings read_surroundings() {
+Surroundings read_surroundings(std::vector<std::filesystem::path> runs) {
   Surroundings us;
+  us.runs = std::move(runs);
   us.host = host::read_identity();
   us.self = static_cast<int>(::getpid());
   us.ancestors = host::ancestors_of(us.self);
@@ -225,7 +254,7 @@ std::vector<StaleProcess> survey(const Needs& needs, const Surroundings& us) {
   std::vector<Candidate> candidates;
   for (auto& [pid, holds] : holdings) {
     add_gpus(pid, needs.gpus, holds);
-    if (auto candidate = read_candidate(pid, std::move(holds)))
+    if (auto candidate = read_candidate(pid, std::move(holds), us))
       candidates.push_back(std::move(*candidate));
   }
   std::vector<Candidate*> launcherless;

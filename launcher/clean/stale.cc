@@ -96,6 +96,25 @@ bool is_adopted(const EndOfRun& end, const host::OwnerMark& mark, const Surround
   return above_us && end.session != end.above.session;
 }
 
+/// The time since the topmost process of the run was started, of those that are above the candidate
+/// or are the candidate.
+Duration age_of_topmost(const Candidate& candidate, std::string_view run_id) {
+  Duration age = candidate.process.age;
+  for (const Ancestor& ancestor : candidate.above) {
+    if (ancestor.run_id != run_id) break;
+    age = ancestor.age;
+  }
+  return age;
+}
+
+/// Nothing that a run has started is younger than the run. The clocks of files and of processes are
+/// not one.
+bool began_after_its_run(const Candidate& candidate, std::string_view run_id) {
+  constexpr Duration kSlack = std::chrono::seconds(2);
+  return candidate.run_silent_for &&
+         age_of_topmost(candidate, run_id) + kSlack < *candidate.run_silent_for;
+}
+
 /// Judges a process that carries our variables.
 Judgement judge_marked(const Candidate& candidate, const Surroundings& us, std::string_view text) {
   const auto run_id = value_or(candidate.environment, kRunIdVariable);
@@ -124,6 +143,15 @@ Judgement judge_marked(const Candidate& candidate, const Surroundings& us, std::
             fmt::format(
                 "has the mark of safelaunch run {}, but runs below '{}' (pid {}), which has none",
                 run_id, end.above.comm, end.above.pid)};
+  if (candidate.in_foreign_session)
+    return {Claim::unproven,
+            fmt::format("has the mark of safelaunch run {}, but is in a session that the run did "
+                        "not make",
+                        run_id)};
+  if (began_after_its_run(candidate, run_id))
+    return {
+        Claim::unproven,
+        fmt::format("has the mark of safelaunch run {}, but was started after its end", run_id)};
   return {Claim::ours, fmt::format("left by safelaunch run {}: its safelaunch (pid {}) is gone",
                                    run_id, mark->owner.pid)};
 }

@@ -71,13 +71,13 @@ clean::Needs all_that_is_held(const gpu::Facts& facts) {
 clean::Leftovers find_leftovers() {
   const gpu::Facts facts = gpu_facts();
   tell_of_hidden_holders(facts);
-  const clean::Surroundings us = clean::read_surroundings();
+  const clean::Surroundings us =
+      clean::read_surroundings(report::places_of_runs(current_environment()));
   clean::Leftovers left;
   left.processes = clean::survey(all_that_is_held(facts), us);
   clean::StaleFiles files =
       clean::survey_files({host::read_shared_memory().files,
-                           host::extension_locks(host::extensions_folder(us.environment)),
-                           report::places_of_runs(us.environment)},
+                           host::extension_locks(host::extensions_folder(us.environment)), us.runs},
                           us.host, host::read_mounts());
   for (auto* found : {&files.segments, &files.locks})
     std::ranges::move(*found, std::back_inserter(left.files));

@@ -204,7 +204,8 @@ std::string of_abort_at_exit(const Evidence& evidence, const Diagnosis& diagnosi
 std::string facts_of(const Evidence& evidence, const Diagnosis& diagnosis) {
   std::string text;
   for (const Confirmation& one : evidence.confirmations)
-    if (one.cause == diagnosis.failure.cause) text += one.fact + ".";
+    if (one.cause == diagnosis.failure.cause)
+      text += text.empty() ? one.fact + "." : fmt::format(" {}.", capital(one.fact));
   return text;
 }
 

@@ -244,7 +244,7 @@ void read_processes(HostFacts& facts) {
   if (const auto port = port_of(facts.world)) needs.ports.push_back(*port);
   if (may_use_gpus(facts)) needs.gpus = std::nullopt;
   needs.inventory = true;
-  facts.processes = clean::survey(needs, clean::read_surroundings());
+  facts.processes = clean::survey(needs, clean::read_surroundings(facts.subject.runs));
 }
 
 }  // namespace

@@ -101,7 +101,10 @@ std::vector<std::string> clean_before_run(const RunPlan& plan) {
   std::vector<std::string> lines;
   const settings::CleanPolicy policy = first_clean_policy(plan);
   if (policy == settings::CleanPolicy::off) return lines;
-  const clean::Leftovers left{clean::survey(needs_of(plan), clean::read_surroundings()), {}};
+  const clean::Leftovers left{
+      clean::survey(needs_of(plan),
+                    clean::read_surroundings(report::places_of_runs(plan.environment))),
+      {}};
   for (const clean::Removal& removal : clean::remove(left, policy)) {
     const auto& stale = std::get<clean::StaleProcess>(removal.what);
     if (clean::acts_on(policy, stale.claim))

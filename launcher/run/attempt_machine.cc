@@ -83,6 +83,10 @@ void AttemptMachine::take(const WorkerEnded& event, TimePoint now) {
   if (!runs() && !asked_to_end) return;  // its end is our doing
   // The first failure is the status that counts, because later ones are mostly its consequences.
   if (!outcome_.command || succeeded(*outcome_.command)) outcome_.command = event.status;
+  // Whoever started the ranks has made a success of it: one that failed was caught.
+  if (runs() && !event.rank && succeeded(event.status) && outcome_.verdict &&
+      !is_stuck(outcome_.verdict->kind))
+    outcome_.verdict.reset();
   // Only a failed rank of our own spawn ends the others here: a launcher sees to its ranks itself.
   if (!runs() || !event.rank || succeeded(event.status) || !event.others_run) return;
   if (const auto* explaining = std::get_if<Explaining>(&state_))

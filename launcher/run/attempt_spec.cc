@@ -121,10 +121,14 @@ watch::DeadRank meaning_of_dead_rank(const plan::RunPlan& plan) {
   return watch::DeadRank::hangs_the_others;
 }
 
+// A script may start the next trial where one has failed.
+constexpr Duration kScriptReacts = std::chrono::seconds(10);
+
 watch::StagesConfig stages_of(const plan::RunPlan& plan, const profile::Profile& profile) {
   watch::StagesConfig config;
   config.limits = limits_of(plan.options, profile.timeouts);
   config.dead_rank = meaning_of_dead_rank(plan);
+  if (config.dead_rank == watch::DeadRank::hangs_the_others) config.limits.reaction = kScriptReacts;
   config.world_size = world_size_of(plan.command);
   config.others_start_ranks = plan.others_start_ranks();
   config.ranks_here = ranks_of_a_node(plan.command);

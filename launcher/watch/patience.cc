@@ -27,8 +27,9 @@ bool out_of_sight(const RankState& rank, Stage stage) {
 
 Patience patience_with_dead(const RankState& rank, Stage stage, TimePoint since,
                             const StageLimits& limits) {
-  if (rank.failed()) return {since, true};
   const TimePoint ended = std::max(since, rank.ended_at().value_or(since));
+  if (rank.failed())
+    return {limits.reaction == Duration::zero() ? since : ended + limits.reaction, true};
   // It ended in order and may have done its part where nobody could see it: ranks that come through
   // together end one after the other, however long they had waited for each other before.
   if (rank.blind()) return {after(ended, limits.quiet), true};

@@ -34,7 +34,7 @@ bool is_process(const std::optional<ProcessId>& known, ProcessId speaks) {
 
 }  // namespace
 
-RankClaim RankState::claim(ProcessId process, RankEvidence evidence) {
+RankClaim RankState::claim(ProcessId process, RankEvidence evidence, TimePoint now) {
   if (is_process(process_, process)) {
     evidence_ = std::max(evidence_, evidence);
     heard_ = heard_ || evidence >= RankEvidence::hook;
@@ -44,6 +44,7 @@ RankClaim RankState::claim(ProcessId process, RankEvidence evidence) {
     return evidence == RankEvidence::entered ? RankClaim::contested : RankClaim::ignored;
   if (alive() && wrappers_.size() < kMostWrappers) wrappers_.push_back({*process_, evidence_});
   start_over(process, evidence);
+  began_at_ = now;
   return RankClaim::taken;
 }
 

@@ -171,20 +171,31 @@ std::optional<TimePoint> Stages::earliest_deadline(TimePoint now) const {
 
 // ---- what an event changes ----------------------------------------------------------------------
 
-RankState* Stages::claim(Rank rank, ProcessId process, Source source, RankEvidence evidence) {
+RankState* Stages::claim(Rank rank, ProcessId process, Source source, RankEvidence evidence,
+                         TimePoint now) {
   const RankState* held = held_by(rank, process);
   const std::optional<Rank> present = held && held->alive() ? rank : rank_of(process);
   if (present && *present != rank && !change_places(*present, rank, evidence)) return nullptr;
   RankState& state = ranks_[rank];
   // A guess from /proc counts for nothing beside the word of the hook.
   if (source == Source::proc && !state.blind()) return nullptr;
-  switch (state.claim(process, evidence)) {
-    case RankClaim::held:
-    case RankClaim::taken: return &state;
+  const std::optional<TimePoint> former_end = state.ended_at();
+  switch (state.claim(process, evidence, now)) {
+    case RankClaim::held: return &state;
+    case RankClaim::taken:
+      if (former_end) forget_the_dead_beside(rank, *former_end);
+      return &state;
     case RankClaim::contested: elsewhere_.try_emplace(process, Elsewhere{rank, {}}); return nullptr;
     case RankClaim::ignored: return nullptr;
   }
   return nullptr;
+}
+
+// A script that catches the failure of its ranks and starts others has done with those that failed.
+void Stages::forget_the_dead_beside(Rank rank, TimePoint former_end) {
+  if (config_.dead_rank != DeadRank::hangs_the_others) return;
+  for (auto& [other, state] : ranks_)
+    if (other != rank && state.ended() && state.began_at() <= former_end) state = RankState();
 }
 
 // A script may give itself another rank than its launcher did. A process that had that rank only by
@@ -226,12 +237,13 @@ bool Stages::all_heard() const {
   return world_size() > 0;
 }
 
-void Stages::apply(const RankStarted& event, TimePoint) {
-  if (event.wrapper) (void)claim(event.rank, *event.wrapper, Source::launch, RankEvidence::process);
+void Stages::apply(const RankStarted& event, TimePoint now) {
+  if (event.wrapper)
+    (void)claim(event.rank, *event.wrapper, Source::launch, RankEvidence::process, now);
   if (const auto present = rank_of(event.process); present && event.anew)
     if (RankState& older = ranks_[*present]; older.evidence() >= RankEvidence::hook)
       older.begin_anew();
-  RankState* state = claim(event.rank, event.process, event.source, evidence_of(event.source));
+  RankState* state = claim(event.rank, event.process, event.source, evidence_of(event.source), now);
   if (state == nullptr) return;
   if (event.world_size) state->announced_world = event.world_size;
   if (event.source == Source::plugin)
@@ -247,7 +259,7 @@ void Stages::apply(const StageEntered& event, TimePoint now) {
                                              : evidence_of(event.source);
   // A process is in one world at a time.
   if (meets_others && event.stage == Stage::group) elsewhere_.erase(event.process);
-  RankState* state = claim(event.rank, event.process, event.source, evidence);
+  RankState* state = claim(event.rank, event.process, event.source, evidence, now);
   const std::string& store = event.stage == Stage::rendezvous ? event.detail : event.meets;
   if (state != nullptr) {
     // The hook does not report an init_process_group that torch refuses because a group exists, so
@@ -284,7 +296,7 @@ void Stages::apply(const RankSilent& event, TimePoint) {
 }
 
 void Stages::apply(const StageReached& event, TimePoint now) {
-  RankState* state = claim(event.rank, event.process, event.source, evidence_of(event.source));
+  RankState* state = claim(event.rank, event.process, event.source, evidence_of(event.source), now);
   if (const auto other = elsewhere_.find(event.process);
       other != elsewhere_.end() && event.stage == Stage::collective)
     other->second.through = true;

@@ -21,6 +21,26 @@ if __name__ == "__main__":
     mp.spawn(work, nprocs=3)
 """
 
+CATCHES = """
+import os, sys, torch, torch.distributed as dist, torch.multiprocessing as mp
+
+def work(rank, backend):
+    os.environ.update(RANK=str(rank), WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT=sys.argv[2])
+    dist.init_process_group(backend)
+    dist.all_reduce(torch.ones(1))
+    if backend == "gloo" and sys.argv[1] == "11": os._exit(17)
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    for backend in ("nonesuch", "gloo"):
+        try:
+            mp.spawn(work, args=(backend,), nprocs=2)
+            print("trained with", backend)
+        except Exception:
+            print(backend, "fails")
+    sys.exit(int(sys.argv[1]))
+"""
+
 DIVIDING = """
 import os, torch.distributed as dist
 rank = int(os.environ["RANK"])
@@ -131,6 +151,15 @@ class Deaths(SafelaunchTest):
     def test_a_rank_that_is_killed_before_init_ends_the_job_of_mp_spawn(self):
         run = self.run_safelaunch(*DEADLINES, sys.executable, self.script(SPAWN), "kill", str(free_port()))
         self.assert_named(run, 2, 137)
+
+    def test_a_script_that_catches_the_failure_of_its_ranks_and_starts_others_goes_on(self):
+        run = self.run_safelaunch(*DEADLINES, sys.executable, self.script(CATCHES), "0", str(free_port()))
+        self.assertEqual((run.status, run.out), (0, "nonesuch fails\ntrained with gloo\n"), str(run))
+        self.assertNotIn("safelaunch:", run.err)
+
+    def test_a_script_that_catches_the_failure_of_its_ranks_has_its_own_status(self):
+        run = self.run_safelaunch(*DEADLINES, sys.executable, self.script(CATCHES), "11", str(free_port()))
+        self.assertEqual((run.status, run.out), (11, "nonesuch fails\ngloo fails\n"), str(run))
 
     def test_a_rank_that_leaves_with_status_0_while_others_wait_for_it_is_named(self):
         run = self.run_safelaunch(*DEADLINES, *torchrun("--nproc_per_node=2", self.script(LEAVING)))

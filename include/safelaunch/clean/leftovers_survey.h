@@ -50,7 +50,7 @@ struct Needs {
                                     std::optional<int> processes);
 
 /// Reads the facts of our own process that the decision needs.
-[[nodiscard]] Surroundings read_surroundings();
+[[nodiscard]] Surroundings read_surroundings(std::vector<std::filesystem::path> runs = {});
 
 /// Looks through the processes of this host and lists those that are stale or in the way. Reads one
 /// file for each process of our user; more only for those that carry a mark or a launcher's

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/host/identity.h"
@@ -28,6 +29,7 @@ struct Ancestor {
   std::string run_id;
   int session = 0;
   std::uint64_t start_ticks = 0;
+  Duration age{};
 };
 
 /// The activity of a process between the first look and the second.
@@ -48,6 +50,11 @@ struct Candidate {
   host::Life owner = host::Life::hidden;  ///< state of the process that its SAFELAUNCH_OWNER names
   std::vector<std::string> holds;         ///< "port 29500", "/dev/nvidia0"
   std::optional<Work> work;               ///< nullopt where nobody has looked twice
+  /// The leader of its session is there, is not the process itself, and has not the mark of its
+  /// run. A run's processes have sessions of their own.
+  bool in_foreign_session = false;
+  /// How long ago its run last recorded anything; nullopt where no record of the run is found.
+  std::optional<Duration> run_silent_for;
   /// The kernel call in which it is stuck, where it is (`stuck_in`).
   std::optional<std::string> stuck_in;
 };
@@ -56,9 +63,10 @@ struct Candidate {
 struct Surroundings {
   host::HostIdentity host;
   int self = 0;
-  std::vector<int> ancestors;  ///< our ancestors
-  std::string cgroup;          ///< our cgroup
-  Environment environment;     ///< our environment
+  std::vector<int> ancestors;               ///< our ancestors
+  std::string cgroup;                       ///< our cgroup
+  std::vector<std::filesystem::path> runs;  ///< the folders in which runs are recorded
+  Environment environment;                  ///< our environment
 };
 
 /// One line of `safelaunch clean`.

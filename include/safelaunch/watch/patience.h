@@ -58,6 +58,9 @@ struct StageLimits {
   Duration stopped = std::chrono::seconds(30);
   /// How long after a rank's end the news of the others may still be on its way.
   Duration news = std::chrono::seconds(5);
+  /// How long whoever started the ranks has to react to one that failed: a script may catch it, end
+  /// the others and start anew.
+  Duration reaction{};
 };
 
 /// The limit of the stage itself.

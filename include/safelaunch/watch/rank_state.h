@@ -31,7 +31,7 @@ enum class RankClaim {
 class RankState {
  public:
   /// A process says that it is this rank. A process that replaces an ended one starts from nothing.
-  RankClaim claim(ProcessId process, RankEvidence evidence);
+  RankClaim claim(ProcessId process, RankEvidence evidence, TimePoint now = {});
 
   /// The process runs another program now (exec): it starts from nothing too.
   void begin_anew();
@@ -81,6 +81,8 @@ class RankState {
   [[nodiscard]] bool known() const { return process_.has_value(); }
   [[nodiscard]] bool ended() const { return ended_at_.has_value(); }
   [[nodiscard]] std::optional<TimePoint> ended_at() const { return ended_at_; }
+  /// When its process became this rank.
+  [[nodiscard]] TimePoint began_at() const { return began_at_; }
   [[nodiscard]] bool alive() const { return known() && !ended(); }
   /// Ended otherwise than with status 0, as far as is known.
   [[nodiscard]] bool failed() const { return ended() && status_ && !succeeded(*status_); }
@@ -160,6 +162,7 @@ class RankState {
   std::array<std::optional<TimePoint>, kStageCount> entered_{};
   std::array<bool, kStageCount> reached_{};
   std::array<bool, kStageCount> tried_{};
+  TimePoint began_at_{};
   std::optional<TimePoint> ended_at_;
   std::optional<ExitStatus> status_;
   std::optional<RankRaised> raised_;

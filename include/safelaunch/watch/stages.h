@@ -233,7 +233,9 @@ class Stages {
   void apply(const RankExited& event, TimePoint now);
   void apply(const RankActivity& event, TimePoint now);
   void apply(const RankAttended& event, TimePoint now);
-  RankState* claim(Rank rank, ProcessId process, Source source, RankEvidence evidence);
+  RankState* claim(Rank rank, ProcessId process, Source source, RankEvidence evidence,
+                   TimePoint now);
+  void forget_the_dead_beside(Rank rank, TimePoint former_end);
   bool change_places(Rank from, Rank to, RankEvidence evidence);
   [[nodiscard]] RankState* held_by(Rank rank, ProcessId process);
 

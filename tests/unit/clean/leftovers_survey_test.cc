@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 
@@ -15,6 +17,7 @@
 #include "safelaunch/clean/port_lease.h"
 #include "safelaunch/clean/removal.h"
 #include "safelaunch/host/identity.h"
+#include "temporary_folder.h"
 #include "unit/host/child.h"
 
 using namespace safelaunch;
@@ -28,12 +31,15 @@ using safelaunch::testing::eventually;
 namespace {
 
 /// A process with these variables from its exec on, since others cannot see variables that are set
-/// later.
-std::unique_ptr<Child> sleeper(const Environment& environment) {
-  auto child = std::make_unique<Child>([&] {
-    for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
-    ::execl("/bin/sleep", "sleep", "1000", nullptr);
-  });
+/// later. As a run's processes it is in no session of a shell.
+std::unique_ptr<Child> sleeper(const Environment& environment,
+                               Child::Leads leads = Child::Leads::session) {
+  auto child = std::make_unique<Child>(
+      [&] {
+        for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
+        ::execl("/bin/sleep", "sleep", "1000", nullptr);
+      },
+      leads);
   const bool started = eventually([&] { return host::facts_of(child->pid())->comm == "sleep"; });
   return started ? std::move(child) : nullptr;
 }
@@ -55,12 +61,13 @@ using Variables = std::function<Environment()>;
 /// A process with these variables below one of the given name, which makes the variables.
 class Below {
  public:
-  Below(const char* name, const Variables& environment) {
+  Below(const char* name, const Variables& environment,
+        Child::Leads leads = Child::Leads::session) {
     std::array<int, 2> tell{};
     REQUIRE(::pipe(tell.data()) == 0);
     above_ = std::make_unique<Child>([&] {
       ::prctl(PR_SET_NAME, name);
-      const auto inner = sleeper(environment());
+      const auto inner = sleeper(environment(), leads);
       const ProcessId id = inner->id();
       static_cast<void>(::write(tell[1], &id, sizeof id));
       for (;;) ::pause();
@@ -110,6 +117,29 @@ TEST_CASE("a leftover of a dead safelaunch is found, its unmarked and its living
   CHECK(find(list, stale.id())->command == "sleep 1000");
   CHECK_FALSE(find(list, unmarked->id()));
   CHECK_FALSE(find(list, living->id()));
+}
+
+TEST_CASE("a copy of a run's environment in the session of a shell is left alone", "[alone]") {
+  const Below copy("tini", marked_by_the_dead, Child::Leads::group);
+  const Needs needs{.ports = {}, .held = {{copy.id().pid, "9 MiB of GPU 0"}}};
+  const auto list = survey(needs, elsewhere());
+  REQUIRE(find(list, copy.id()));
+  CHECK(find(list, copy.id())->claim == Claim::unproven);
+  CHECK_THAT(find(list, copy.id())->why, ContainsSubstring("a session that the run did not make"));
+}
+
+TEST_CASE("what was started after the record of its run had ended is left alone", "[alone]") {
+  const Below copy("tini", marked_by_the_dead);
+  const safelaunch::testing::TemporaryFolder runs;
+  auto us = elsewhere();
+  us.runs = {runs / ""};
+  std::filesystem::create_directory(runs / "r1");
+  const std::filesystem::path record = runs / "r1/outcome.json";
+  std::ofstream(record) << "{}";
+  const auto claim = [&] { return find(survey({}, us), copy.id()); };
+  CHECK(claim()->claim == Claim::ours);
+  std::filesystem::last_write_time(record, std::filesystem::file_time_type::clock::now() - 1h);
+  CHECK_FALSE(claim());  // it holds nothing, so it is not even listed
 }
 
 TEST_CASE("a leftover below a terminal multiplexer is left alone", "[alone]") {

@@ -114,6 +114,28 @@ TEST_CASE("what hangs below orphans of its run is ours like them, whoever has ad
   CHECK(claim_of(worker) == Claim::ours);
 }
 
+// Somebody has copied the environment of a rank, to see for himself why it failed.
+TEST_CASE("a process that was started after the end of the run whose mark it has is not ours") {
+  auto copy = marked();
+  copy.run_silent_for = 70min;  // it is an hour old
+  check_untouched(copy, "was started after its end");
+  copy.run_silent_for = 30min;
+  CHECK(claim_of(copy) == Claim::ours);
+
+  auto young = marked();  // but its launcher is of the run
+  young.process.age = 1min;
+  young.run_silent_for = 30min;
+  check_untouched(young, "was started after its end");
+  young.above = {{70, "pt_elastic", kRun, 70, 3000, 1h}, {1, "init", ""}};
+  CHECK(claim_of(young) == Claim::ours);
+}
+
+TEST_CASE("a process in the session of a shell that is there is not ours, whatever its mark") {
+  auto copy = marked();
+  copy.in_foreign_session = true;
+  check_untouched(copy, "is in a session that the run did not make");
+}
+
 TEST_CASE("a leftover of our own batch job is ours") {
   auto worker = marked();
   worker.environment["PBS_JOBID"] = "71.head";

@@ -409,6 +409,19 @@ TEST_CASE("an opaque command that fails without a word keeps its status", "[diag
   CHECK(status(evidence) == 42);
 }
 
+TEST_CASE("a script that caught its rank's failure ends with the status that it chose",
+          "[diagnosis]") {
+  diagnose::Evidence evidence;
+  evidence.training = diagnose::Training::begun;
+  evidence.failure.ended = {{Rank{1}, {}, Exited{17}}};
+  evidence.command = Exited{11};
+  CHECK(status(evidence) == 17);
+  evidence.command_tells = true;
+  CHECK(status(evidence) == 11);
+  evidence.command = Exited{1};  // nobody caught it
+  CHECK(status(evidence) == 17);
+}
+
 namespace {
 
 diagnose::Evidence aborted_at_its_end() {

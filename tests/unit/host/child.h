@@ -13,16 +13,18 @@
 
 namespace safelaunch::testing {
 
-/// A process of the test, in a process group of its own: runs `body` after it has said that it is
-/// there, and is killed with its group and reaped when this object goes.
+/// A process of the test, in a process group of its own, or in a session: runs `body` after it has
+/// said that it is there, and is killed with its group and reaped when this object goes.
 class Child {
  public:
-  explicit Child(const std::function<void()>& body) {
+  enum class Leads { group, session };
+
+  explicit Child(const std::function<void()>& body, Leads leads = Leads::group) {
     std::array<int, 2> ready{};
     if (::pipe(ready.data()) != 0) return;
     pid_ = ::fork();
     if (pid_ == 0) {
-      ::setpgid(0, 0);
+      leads == Leads::group ? ::setpgid(0, 0) : ::setsid();
       ::close(ready[0]);
       static_cast<void>(::write(ready[1], "r", 1));
       ::close(ready[1]);

@@ -108,6 +108,16 @@ TEST_CASE("a launcher that ends in that moment is stopped no further", "[attempt
   CHECK(attempt.outcome().command == ExitStatus(Exited{1}));
 }
 
+TEST_CASE("a script that ends well has caught the failure of its rank", "[attempt]") {
+  Told attempt;
+  attempt.on(VerdictFell{died()});
+  attempt.on(WorkerEnded{{}, Exited{0}});
+  attempt.on(AllWorkersEnded{});
+  attempt.end_processes();
+  CHECK_FALSE(attempt.outcome().verdict);
+  CHECK(attempt.outcome().command == ExitStatus(Exited{0}));
+}
+
 TEST_CASE("no launcher ends a job whose rank left with status 0", "[attempt]") {
   Told attempt;
   attempt.on(VerdictFell{died(Exited{0})});

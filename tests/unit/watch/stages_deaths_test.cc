@@ -1,4 +1,6 @@
 // Ranks that end, or raise, before the job trains.
+#include <csignal>
+
 #include "catch.h"
 #include "stages_story.h"
 
@@ -84,6 +86,42 @@ TEST_CASE("under an unknown script a failed rank counts once another rank waits 
   REQUIRE(story.verdict());
   CHECK(story.verdict()->kind == FailureKind::rank_died);
   CHECK(story.suspects() == Ranks{1});
+}
+
+namespace {
+
+/// A script that has ten seconds to react to a rank that failed; rank 1 did, and rank 0 waits.
+Story script_with_a_failed_rank() {
+  StagesConfig config{.dead_rank = DeadRank::hangs_the_others};
+  config.limits.reaction = 10s;
+  Story story(config);
+  everybody_imports(story, 2);
+  story.entered(0, Stage::group, 2);
+  story.does(0, Activity::idling);
+  story.exited(1, Exited{1});
+  return story;
+}
+
+}  // namespace
+
+TEST_CASE("a script has some seconds to react to a rank that failed", "[stages]") {
+  Story story = script_with_a_failed_rank();
+  story.pass(9s);
+  CHECK_FALSE(story.verdict());
+  story.pass(2s);
+  REQUIRE(story.verdict());
+  CHECK(story.suspects() == Ranks{1});
+}
+
+// for backend in "nccl", "gloo": try: mp.spawn(...); break; except Exception: pass
+TEST_CASE("a script that starts its ranks anew has done with those that failed", "[stages]") {
+  Story story = script_with_a_failed_rank();
+  story.exited(0, Signaled{SIGTERM});
+  const ProcessId next{2000, 9};
+  story.tell(RankStarted{Rank{0}, next, 2, Source::hook});
+  story.tell(StageEntered{Rank{0}, next, Stage::group, "gloo", 2, Source::hook});
+  story.pass(1min);  // the other one imports torch
+  CHECK_FALSE(story.verdict());
 }
 
 TEST_CASE("a rank that ends with status 0 before init hangs the others, said at once", "[stages]") {
