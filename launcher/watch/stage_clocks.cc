@@ -112,14 +112,22 @@ std::set<Rank> Stages::awaited_by(const std::vector<Rank>& waiting, Stage stage)
   return awaited;
 }
 
+// The groups that those ranks make, each with one of its makers: thousands of ranks make few.
+Stages::Makers Stages::makers_among(const std::vector<Rank>& waiting) const {
+  Makers makers;
+  for (const Rank rank : waiting)
+    if (const RankState& state = state_of(rank); !state.group.empty())
+      makers.emplace(state.group, &state);
+  return makers;
+}
+
 // A communicator of its own does not bring a rank to a group that it has not begun to make.
-bool Stages::lacks_group_of(const std::vector<Rank>& waiting, Rank rank) const {
+bool Stages::lacks_one_of(const Makers& makers, Rank rank) const {
   const RankState& state = state_of(rank);
-  return !state.blind() && state.alive() && std::ranges::any_of(waiting, [&](Rank one) {
-    const RankState& maker = state_of(one);
-    const bool is_member =
-        maker.awaits.empty() || std::ranges::find(maker.awaits, rank) != maker.awaits.end();
-    return !maker.group.empty() && is_member && !state.has_made(maker.group);
+  return !state.blind() && state.alive() && std::ranges::any_of(makers, [&](const auto& one) {
+    const std::vector<Rank>& members = one.second->awaits;
+    const bool is_member = members.empty() || std::ranges::find(members, rank) != members.end();
+    return is_member && !state.has_made(one.first);
   });
 }
 
@@ -135,15 +143,14 @@ std::optional<Stages::Standing> Stages::standing(Stage stage) const {
   for (const Rank rank : result.waiting)
     worlds_left = std::max(worlds_left, state_of(rank).worlds_left());
   const std::set<Rank> awaited = awaited_by(result.waiting, stage);
+  const Makers makers = stage == Stage::communicator ? makers_among(result.waiting) : Makers{};
   for (int i = 0; i < world_size_; ++i) {
     if (!awaited.empty() && !awaited.contains(Rank{i})) continue;
     const RankState& state = state_of(Rank{i});
     // A stage that a rank reached in an earlier world does not count here, unless the rank has
     // ended and can join no other world.
     const bool yet_to_join = state.alive() && state.worlds_left() < worlds_left;
-    const bool lacks_group =
-        stage == Stage::communicator && lacks_group_of(result.waiting, Rank{i});
-    if (state.reached(stage) && !yet_to_join && !lacks_group)
+    if (state.reached(stage) && !yet_to_join && !lacks_one_of(makers, Rank{i}))
       result.through.push_back(Rank{i});
     else if (!state.waits_in(stage))
       result.missing.push_back(Rank{i});

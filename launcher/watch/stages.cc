@@ -41,7 +41,7 @@ Stage stage_of(FailureKind kind) {
   return kind == FailureKind::different_stores ? Stage::rendezvous : Stage::communicator;
 }
 
-// A group of some ranks, or of all once more; JAX and NCCL's log tell of no such group.
+// A group of some ranks, or of all once more. NCCL's log tells of no such group.
 bool makes_a_group(const StageEntered& event) {
   return event.source == Source::hook && event.stage == Stage::communicator &&
          !event.detail.empty();

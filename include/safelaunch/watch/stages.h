@@ -263,7 +263,9 @@ class Stages {
   [[nodiscard]] int count_world() const;
   [[nodiscard]] std::set<Rank> awaited_by(const std::vector<Rank>& waiting, Stage stage) const;
   [[nodiscard]] std::optional<Standing> standing(Stage stage) const;
-  [[nodiscard]] bool lacks_group_of(const std::vector<Rank>& waiting, Rank rank) const;
+  using Makers = std::map<std::string, const RankState*>;  // of groups, by their names
+  [[nodiscard]] Makers makers_among(const std::vector<Rank>& waiting) const;
+  [[nodiscard]] bool lacks_one_of(const Makers& makers, Rank rank) const;
   [[nodiscard]] Patience patience(Rank rank, const Standing& standing, TimePoint now) const;
   [[nodiscard]] std::optional<TimePoint> certain_at(const Standing& standing, TimePoint now) const;
   [[nodiscard]] std::optional<TimePoint> overdue_at(const Standing& standing, TimePoint now) const;
