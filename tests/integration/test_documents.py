@@ -51,7 +51,7 @@ class Documents(SafelaunchTest):
                               stdin=subprocess.DEVNULL, timeout=120)
 
     def verbs(self):
-        return re.findall(r"^  ([a-z]+) ", self.say("help").stdout, re.M)
+        return re.findall(r"^  ([a-z]+) ", self.say("--help").stdout, re.M)
 
     def assert_verb_takes(self, verb, words):
         for option in re.findall(r"(?<![\w-])--[a-z][a-z-]*", words):
