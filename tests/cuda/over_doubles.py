@@ -12,7 +12,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
 import harness  # noqa: E402
-from harness import APART, SAFELAUNCH, SKIPPED, SafelaunchTest, free_port, wait_until  # noqa: E402, F401
+from harness import APART, SAFELAUNCH, SKIPPED, SOAK, SafelaunchTest, free_port, wait_until  # noqa: E402, F401
 
 BUILD = pathlib.Path(SAFELAUNCH).parents[2]
 PYTHON = os.environ.get("SAFELAUNCH_TEST_CUDA_PYTHON", str(harness.ROOT / "build/venv-cuda/bin/python"))
