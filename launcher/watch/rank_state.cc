@@ -152,6 +152,8 @@ void RankState::raise(const RankRaised& raised) {
   // The first exception is the cause; the same one comes again with its traceback when it ends the
   // interpreter.
   if (!raised_ || raised_->traceback.empty()) raised_ = raised;
+  prepares_ = false;
+  if (!group.empty()) leave(Stage::communicator);  // what it had before the group, it has still
   for (std::size_t i = 0; i < entered_.size(); ++i)
     if (!reached_[i]) entered_[i].reset();
 }

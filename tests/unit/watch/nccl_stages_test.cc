@@ -24,6 +24,18 @@ void begins_nccl(Story& story, int rank) {
   begins_nccl(story, rank, Story::process(rank));
 }
 
+/// All ranks have their group, and call their first all_reduce.
+Story in_the_first_collective(int world) {
+  Story story;
+  everybody_imports(story, world);
+  for (int rank = 0; rank < world; ++rank) {
+    calls_init(story, rank, world);
+    story.reached(rank, Stage::group);
+    story.entered(rank, Stage::collective, world, "allreduce_");
+  }
+  return story;
+}
+
 void has_nccl(Story& story, int rank) {
   story.reached(rank, Stage::communicator, Source::nccl_log);
 }
@@ -58,13 +70,7 @@ TEST_CASE("a rank that never comes to NCCL is missing there", "[stages][nccl]") 
 
 TEST_CASE("of ranks that all stand in their collective the one that is not in NCCL is named",
           "[stages][nccl]") {
-  Story story;
-  everybody_imports(story, 3);
-  for (const int rank : {0, 1, 2}) {
-    calls_init(story, rank, 3);
-    story.reached(rank, Stage::group);
-    story.entered(rank, Stage::collective, 3, "allreduce_");
-  }
+  Story story = in_the_first_collective(3);
   for (const int rank : {0, 2}) begins_nccl(story, rank);
   story.does(1, Activity::idling);
 
@@ -92,12 +98,8 @@ TEST_CASE("a first collective that ends takes its communicator with it", "[stage
 
 TEST_CASE("a communicator that is complete is no collective: a hang in it is one",
           "[stages][nccl]") {
-  Story story;
-  everybody_imports(story, 2);
+  Story story = in_the_first_collective(2);
   for (const int rank : {0, 1}) {
-    calls_init(story, rank, 2);
-    story.reached(rank, Stage::group);
-    story.entered(rank, Stage::collective, 2, "allreduce_");
     begins_nccl(story, rank);
     has_nccl(story, rank);
   }
@@ -248,12 +250,8 @@ namespace {
 
 /// Both ranks are in their first collective, and NCCL has begun in both.
 Story nccl_prepares() {
-  Story story;
-  everybody_imports(story, 2);
+  Story story = in_the_first_collective(2);
   for (const int rank : {0, 1}) {
-    calls_init(story, rank, 2);
-    story.reached(rank, Stage::group);
-    story.entered(rank, Stage::collective, 2, "allreduce_");
     story.tell(RankPrepares{Rank{rank}, Story::process(rank)});
     story.does(rank, Activity::working, "uses 99 % of a CPU");
   }
@@ -332,4 +330,16 @@ TEST_CASE("a group of an eager world that is made lets its ranks go on", "[stage
   story.pass(181s);
   CHECK(story.verdict()->stage == Stage::collective);
   CHECK(story.suspects() == Ranks{1});
+}
+
+TEST_CASE("a group of an eager world that fails leaves the world's communicator",
+          "[stages][nccl]") {
+  RankState state;
+  state.reach(Stage::communicator, {});
+  state.enter(Stage::communicator, {});
+  state.make_group("3", {Rank{0}, Rank{1}}, {});
+  CHECK_FALSE(state.reached(Stage::communicator));
+  state.raise({Rank{0}, {}, "DistBackendError", "NCCL error", ""});  // the script may catch it
+  CHECK(state.reached(Stage::communicator));
+  CHECK(state.group.empty());
 }
