@@ -15,7 +15,6 @@ namespace {
 constexpr std::size_t kMargin = 2;
 constexpr std::size_t kHelpColumn = 30;
 constexpr std::size_t kVerbColumn = 14;
-constexpr std::size_t kWishColumn = 25;
 
 std::string row(std::string_view left, std::string_view help, std::size_t column = kHelpColumn) {
   std::string text = fmt::format("{:{}}{}", "", kMargin, left);
@@ -45,6 +44,12 @@ std::string examples_in_words(const Verb& verb) {
   std::string text = "\nExample:\n";
   for (std::string_view rest = verb.example; !rest.empty();)
     text += fmt::format("  {}\n", take_word(rest, '\n'));
+  return text;
+}
+
+std::string rows_of(std::span<const Verb* const> verbs) {
+  std::string text;
+  for (const Verb* verb : verbs) text += row(verb->name, verb->help, kVerbColumn);
   return text;
 }
 
@@ -80,26 +85,12 @@ constexpr const char* kUsage =
     "Gets a distributed training command past its first all_reduce, or names the\n"
     "cause.\n\n";
 
-struct FirstWish {
-  std::string_view words;
-  std::string_view meaning;
-};
-
-// What somebody wants who has not read anything yet.
-constexpr std::array kFirstWishes{
-    FirstWish{"torchrun ... train.py", "run it: a hang is named, and healed by a profile"},
-    FirstWish{"stacks", "a job hangs now, started with safelaunch or not: who waits where"},
-    FirstWish{"status", "your running jobs, and what each rank does"},
-    FirstWish{"report", "what the last run did, and why it failed"},
-    FirstWish{"logs -f RUN, stop RUN", "the output of a running job; its end"},
-    FirstWish{"explain WORDS|LOG", "an error message, a log, an NCCL variable"},
-    FirstWish{"doctor torchrun ...", "what would go wrong with it here; starts nothing"},
-    FirstWish{"test, probe", "whether this host trains at all; its GPUs and NCCL"},
-    FirstWish{"clean", "what dead jobs of yours left"},
-};
-
-constexpr std::array<std::string_view, 7> kFirstOptions{
-    "profile", "only", "init-timeout", "stall-timeout", "nproc-per-node", "set", "dry-run"};
+// For somebody who has not read anything yet.
+constexpr std::array kFirstVerbs{&kStacksVerb, &kStatusVerb,  &kReportVerb, &kLogsVerb,
+                                 &kStopVerb,   &kExplainVerb, &kDoctorVerb, &kTestVerb,
+                                 &kProbeVerb,  &kCleanVerb};
+constexpr std::array<std::string_view, 6> kFirstOptions{"profile",       "only", "init-timeout",
+                                                        "stall-timeout", "set",  "dry-run"};
 
 }  // namespace
 
@@ -128,19 +119,18 @@ Result<std::string> help_about(std::string_view word) {
 
 std::string short_help() {
   std::string text = kUsage;
-  for (const FirstWish& wish : kFirstWishes) text += row(wish.words, wish.meaning, kWishColumn);
-  text += "\nOptions before COMMAND:\n";
+  text += "Verbs:\n" + rows_of(kFirstVerbs) + "\nOptions before COMMAND:\n";
   for (const settings::Option* option : options_of(kRunVerb))
     if (std::ranges::find(kFirstOptions, option->name) != kFirstOptions.end())
       text += row(spelling(*option), option->help);
-  return text + "\nAll verbs and options: safelaunch --help   One verb: safelaunch help VERB\n";
+  return text + examples_in_words(kRunVerb) +
+         "\nAll verbs and options: safelaunch --help   One verb: safelaunch help VERB\n";
 }
 
 std::string general_help() {
   std::string text = kUsage;
   text += "Verbs (safelaunch help VERB tells more):\n";
-  for (const Verb* verb : verbs()) text += row(verb->name, verb->help, kVerbColumn);
-  return text +
+  return text + rows_of(verbs()) +
          "\nOptions, each also in the environment (SAFELAUNCH_INIT_TIMEOUT=60s) or in\n"
          "safelaunch.yaml:\n" +
          options_in_words(kRunVerb) + examples_in_words(kRunVerb);

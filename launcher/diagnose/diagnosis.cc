@@ -167,7 +167,7 @@ int exit_status_of(const Evidence& evidence, const Diagnosis& diagnosis) {
   if (is_stuck(evidence.failure.kind) && !ended_by_exception(evidence)) return kHung;
   // A script that caught the failure of its ranks has the last word. Python's 1 is an exception
   // that nobody caught, and the rank's own status tells more.
-  const bool tells = evidence.command && evidence.command_tells && chosen(evidence.command) &&
+  const bool tells = evidence.command && !evidence.command_hides && chosen(evidence.command) &&
                      evidence.command != ExitStatus(Exited{1});
   if (tells) return shell_code(*evidence.command);
   const auto status = status_of(evidence, diagnosis.failure.first);

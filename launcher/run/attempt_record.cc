@@ -324,7 +324,6 @@ void take_launcher_words(job::Launcher launcher, const AttemptRecord& record,
     ended.insert(ended.begin(), {*failed, {}, own ? own->status : std::nullopt});
   evidence.command = job::unhide(launcher, *evidence.command, own);
   evidence.command_hides = job::hides_statuses(launcher) && !own;
-  evidence.command_tells = launcher == job::Launcher::python || launcher == job::Launcher::opaque;
 }
 
 // The status of a hung command, or of one that makes room for another profile, tells only how we

@@ -113,7 +113,7 @@ void add_variables(const plan::RunPlan& plan, const RehearsedAttempt& attempt,
   const bool verbose = plan.options.verbosity == Verbosity::verbose;
   int own = 0;
   for (const auto& [name, variable] : attempt.variables)
-    if (variable.is_own && !verbose)
+    if (variable.is_own && !variable.before && !verbose)
       ++own;
     else
       lines.push_back(line_of(name, variable, verbose, redactor));

@@ -63,6 +63,7 @@ ranks::AttemptPlace foreseen_place(const plan::RunPlan& plan, const profile::Pro
 struct OwnVariable {
   std::string_view name;
   std::string_view origin;
+  bool is_for_the_job = false;  ///< else safelaunch's own business
 };
 
 constexpr std::string_view kMark = "marks the processes of the run";
@@ -70,9 +71,7 @@ constexpr std::string_view kHook = "the hook (--no-hook)";
 constexpr std::string_view kLog = "NCCL's log, into the record";
 constexpr std::string_view kAddress = "an address of this job alone";
 
-// By the beginning of a name; the first that fits counts. Those up to kOfTheJob are safelaunch's
-// own business.
-constexpr std::size_t kOfTheJob = 12;
+// By the beginning of a name; the first that fits counts.
 constexpr std::array kOwnVariables{
     OwnVariable{kRunIdVariable, kMark},
     OwnVariable{kAttemptVariable, kMark},
@@ -86,20 +85,19 @@ constexpr std::array kOwnVariables{
     OwnVariable{"NCCL_DEBUG", kLog},
     OwnVariable{"NCCL_RAS_ADDR", kAddress},
     OwnVariable{"NCCL_SOCKET_MAGIC", kAddress},
-    OwnVariable{"TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "--grace"},
-    OwnVariable{"MASTER_PORT", "the job's port"},
-    OwnVariable{"JAX_", "for jax.distributed.initialize"},
-    OwnVariable{"CUDA_VISIBLE_DEVICES", "--devices"},
+    OwnVariable{"TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "--grace", true},
+    OwnVariable{"MASTER_PORT", "the job's port", true},
+    OwnVariable{"JAX_", "for jax.distributed.initialize", true},
+    OwnVariable{"CUDA_VISIBLE_DEVICES", "--devices", true},
 };
 
 SetVariable own(std::string_view name, std::optional<std::string> before,
                 std::optional<std::string> after) {
   const auto known = std::ranges::find_if(
       kOwnVariables, [&](const OwnVariable& one) { return name.starts_with(one.name); });
-  const bool is_known = known != kOwnVariables.end();
-  return {std::move(before), std::move(after),
-          std::string(is_known ? known->origin : "as torchrun sets it"),
-          known < kOwnVariables.begin() + kOfTheJob};
+  static constexpr OwnVariable kAsTorchrun{"", "as torchrun sets it", true};
+  const OwnVariable& one = known == kOwnVariables.end() ? kAsTorchrun : *known;
+  return {std::move(before), std::move(after), std::string(one.origin), !one.is_for_the_job};
 }
 
 std::optional<std::string> value_of(const Environment& environment, const std::string& name) {

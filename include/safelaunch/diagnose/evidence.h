@@ -57,7 +57,6 @@ struct Evidence {
   std::vector<RankRaised> hidden;
   std::optional<ExitStatus> command;  ///< the status of the command, if it ended by itself
   bool command_hides = false;         ///< `command` is a launcher's own status, not a rank's
-  bool command_tells = false;         ///< `command` is a script's, which made it of its ranks' ends
   /// What the command's launcher surely said itself; anybody may print such words in its place.
   std::optional<ReportedExit> told;
   std::vector<Output> output;  ///< lines within each text are in order of time

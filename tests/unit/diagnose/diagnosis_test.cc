@@ -415,8 +415,9 @@ TEST_CASE("a script that caught its rank's failure ends with the status that it 
   evidence.training = diagnose::Training::begun;
   evidence.failure.ended = {{Rank{1}, {}, Exited{17}}};
   evidence.command = Exited{11};
+  evidence.command_hides = true;
   CHECK(status(evidence) == 17);
-  evidence.command_tells = true;
+  evidence.command_hides = false;
   CHECK(status(evidence) == 11);
   evidence.command = Exited{1};  // nobody caught it
   CHECK(status(evidence) == 17);
