@@ -176,7 +176,9 @@ bool is_of_interest(int pid, unsigned uid) {
 }
 
 /// The run's own processes lead its sessions, and one that has ended leads a session no more.
+/// Number 0 is a session of another pid namespace.
 bool is_in_foreign_session(const host::ProcessFacts& process, const Environment& environment) {
+  if (process.session == 0) return true;
   const auto leader = host::facts_of(process.session);
   if (!leader || leader->id.pid == process.id.pid || leader->has_ended()) return false;
   const auto leaders = host::environment_of(leader->id.pid).value_or(Environment{});

@@ -181,7 +181,8 @@ void AttemptMachine::take(const SignalCame& event, TimePoint now) {
   if (first) return stop_and_explain_later(event, now);
   if (const auto* explaining = std::get_if<Explaining>(&state_))
     explain_and_stop(Explaining(*explaining), {}, now);
-  if (is<Asking>() || is<Stopping>()) stop_as_the_user_wants(event);
+  if (is<Asking>()) stop_lost();  // whose answers nobody waits for now
+  if (is<Stopping>()) stop_as_the_user_wants(event);
 }
 
 // A job that is still there after a while is explained, so that a person does not take a long

@@ -58,20 +58,23 @@ Environment marked_by_the_dead() {
 /// The same, made anew by whoever is to be above the dead.
 using Variables = std::function<Environment()>;
 
-/// A process with these variables below one of the given name, which makes the variables.
+/// A process with these variables below one of the given name, which makes the variables and leads
+/// a session as a shell does.
 class Below {
  public:
   Below(const char* name, const Variables& environment,
         Child::Leads leads = Child::Leads::session) {
     std::array<int, 2> tell{};
     REQUIRE(::pipe(tell.data()) == 0);
-    above_ = std::make_unique<Child>([&] {
-      ::prctl(PR_SET_NAME, name);
-      const auto inner = sleeper(environment(), leads);
-      const ProcessId id = inner->id();
-      static_cast<void>(::write(tell[1], &id, sizeof id));
-      for (;;) ::pause();
-    });
+    above_ = std::make_unique<Child>(
+        [&] {
+          ::prctl(PR_SET_NAME, name);
+          const auto inner = sleeper(environment(), leads);
+          const ProcessId id = inner->id();
+          static_cast<void>(::write(tell[1], &id, sizeof id));
+          for (;;) ::pause();
+        },
+        Child::Leads::session);
     REQUIRE(::read(tell[0], &id_, sizeof id_) == sizeof id_);
     ::close(tell[0]);
     ::close(tell[1]);

@@ -174,9 +174,9 @@ hang that RAS may know: record verdict, record segments
 rank's death: record verdict, record segments
 training: record segments
 kill wanted: end watching, take segments, stop now
-INT: end watching, take segments, stop polite
-INT while ranks wait: end watching, take segments, stop polite
-TERM: end watching, take segments, stop polite
+INT: hide, end watching, take segments to remove, stop sweep, stop polite
+INT while ranks wait: hide, end watching, take segments to remove, stop sweep, stop polite
+TERM: hide, end watching, take segments to remove, stop sweep, stop polite
 USR1: forward
 tree gone: finish output
 tree gone, output drained: over

@@ -408,6 +408,16 @@ TEST_CASE("a hangup that nohup ignores does not reach a torchrun, which would en
   }
 }
 
+TEST_CASE("a signal between a verdict and the ranks' answers ends ranks that no signal ends",
+          "[attempt]") {
+  Told attempt;
+  attempt.be_asked();
+  attempt.signal(SIGINT);
+  const auto first = attempt.all<StopJob>().front().wanted;
+  CHECK(first.mode == launch::StopMode::sweep);
+  CHECK(first.grace);
+}
+
 // One row a state: what TERM does there.
 TEST_CASE("a signal arrives in every state", "[attempt]") {
   Told attempt;

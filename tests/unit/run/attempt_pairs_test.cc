@@ -71,9 +71,9 @@ hang: hung; stopped sweep
 death: died; stopped sweep
 stall: hung; stopped sweep
 rank failed: hung; stopped sweep
-INT: hung, late SIGINT; stopped polite
-INT while ranks wait: hung, late SIGINT; stopped polite
-HUP: hung, late SIGHUP; stopped polite
+INT: hung, late SIGINT; stopped sweep polite
+INT while ranks wait: hung, late SIGINT; stopped sweep polite
+HUP: hung, late SIGHUP; stopped sweep polite
 way wanted: hung; stopped sweep
 kill wanted: hung; stopped now
 launcher gone: hung; stopped sweep
