@@ -66,17 +66,18 @@ Result<void> Workers::start(const WorkerSpec& worker) {
   if (!streams) return streams.error();
   const std::size_t index = children_.size();
   launch::LaunchSpec spec = launch_spec(worker, *streams);
-  if (may_ask(worker, *streams)) {
-    spec.session = launch::Session::shared;
-    if (same_terminal(STDIN_FILENO, launch::foreground_terminal())) spec.in = terminal_of(*streams);
-  }
+  // A launcher must not lead a session: a leader can make no process group of its own.
+  if (!worker.rank) spec.session = launch::Session::shared;
+  const bool asks = may_ask(worker, *streams);
+  if (asks && same_terminal(STDIN_FILENO, launch::foreground_terminal()))
+    spec.in = terminal_of(*streams);
   Result<launch::Child> child = launch::spawn(
       reaper_, spec,
       [this, rank = worker.rank, index](const ExitStatus& status) { ended(rank, index, status); });
   if (!child) return child.error();
   ++running_;
   children_.push_back(std::move(*child));
-  if (spec.session == launch::Session::shared) terminal_.watch(children_[index]);
+  if (asks) terminal_.watch(children_[index]);
   if (worker.rank) listener_.on_started(*worker.rank, children_[index].id());
   return {};
 }

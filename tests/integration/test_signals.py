@@ -401,6 +401,10 @@ class Surroundings(SafelaunchTest):
         run = self.shell(line)
         self.assertEqual((run.returncode, run.stdout, run.stderr), (0, out, ""))
 
+    def test_a_command_may_make_a_process_group_of_its_own(self):
+        run = self.run_safelaunch(sys.executable, "-c", "import os; os.setpgrp(); os.setpgid(0, 0)")
+        self.assert_status(run, 0)
+
     def test_a_working_directory_that_is_gone_does_not_matter(self):
         self.assert_runs("mkdir gone; cd gone; rmdir ../gone; SAFELAUNCH echo trained")
 

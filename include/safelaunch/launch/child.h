@@ -14,7 +14,7 @@ namespace safelaunch::launch {
 /// that we pass on reach it.
 enum class Session {
   own,     ///< nothing; it has no terminal to ask at
-  shared,  ///< our session, whose terminal is that of a `TerminalLoan`
+  shared,  ///< our session, whose terminal is that of a `TerminalLoan`, if any
 };
 
 /// A program to start, and the manner. Everything else it gets as we got it from the shell:
