@@ -188,8 +188,8 @@ std::vector<InitQuestion> init_questions(const InitFacts& facts) {
        [](const std::string& answer, InitAnswers& answers) {
          return take_option("init-timeout", answer, answers.patience);
        }},
-      {"After how long is training that stands still reported?", "10min; off: never",
-       std::string(fallback_of("stall-timeout")),
+      {"After how long is training that stands still reported?",
+       "10min; auto: by the job's own pace; off: never", std::string(fallback_of("stall-timeout")),
        [](const std::string& answer, InitAnswers& answers) {
          return take_option("stall-timeout", answer, answers.stall);
        }},
@@ -268,7 +268,8 @@ std::string config_text(const InitAnswers& answers) {
              "  # collective. One that works has longer (work-timeout).\n"
              "  init-timeout: {0}\n"
              "  collective-timeout: {0}\n"
-             "  # Training that stands still for so long is reported; 0: never.\n"
+             "  # Training that stands still for so long is reported; auto: for twice its longest\n"
+             "  # pause; 0: never.\n"
              "  stall-timeout: {1}\n"
              "  # true: a profile that costs much speed is never taken; the job ends instead.\n"
              "  fail-on-slow: {2}\n",

@@ -266,7 +266,8 @@ CauseChoice by_state(const Case& now) {
                             cause::kMessagesInACircle})
     if (proved(evidence, cause)) return the(now, cause, Certainty::confirmed);
   if (evidence.failure.kind == FailureKind::stalled)
-    return the(now, cause::kTrainingStalled, Certainty::confirmed);
+    return the(now, cause::kTrainingStalled,
+               evidence.failure.missing.empty() ? Certainty::guess : Certainty::confirmed);
   return {};
 }
 

@@ -148,8 +148,7 @@ std::string of_stall(const Evidence& evidence) {
   const std::string time = evidence.failure.waited == Duration::zero()
                                ? ""  // no rank is behind
                                : " for " + describe_duration(evidence.failure.waited);
-  std::string text =
-      fmt::format("Training stood still{}: no output, and no collective finished", time);
+  std::string text = fmt::format("Training stood still{}: no collective finished", time);
   if (!evidence.failure.waiting.empty())
     text += fmt::format("; {} wait{} in a collective", ranks_in_words(evidence.failure.waiting),
                         evidence.failure.waiting.size() == 1 ? "s" : "");

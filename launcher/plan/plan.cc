@@ -190,6 +190,18 @@ Result<void> plan_party(RunPlan& plan) {
   return {};
 }
 
+// Nobody has said after how long the job is to be ended, and its own pace is a guess.
+Result<void> refuse_to_kill_at_no_time(const RunPlan& plan) {
+  for (const profile::Profile& one : plan.chain)
+    if (one.on_stall == profile::OnStall::kill &&
+        !plan.options.stall_timeout.value_or(one.timeouts.stall).after)
+      return Error{Errc::usage,
+                   fmt::format("profile {} ends training that stands still (on_stall: kill); say "
+                               "after how long: timeouts: {{stall: 10min}}, or --stall-timeout",
+                               one.name)};
+  return {};
+}
+
 // DeepSpeed hands them to the hosts that it reaches by ssh. Where an agent on each node starts its
 // own, they would be forgotten.
 void take_deepspeed_variables(RunPlan& plan) {
@@ -285,6 +297,7 @@ Result<RunPlan> make_plan(settings::RunOptions options, Configuration configurat
   if (const Result<void> party = plan_party(plan); !party) return party.error();
   take_deepspeed_variables(plan);
   if (const Result<void> chain = load_chain(plan); !chain) return chain.error();
+  if (const Result<void> time = refuse_to_kill_at_no_time(plan); !time) return time.error();
   warn_of_variables(plan);
   warn_of_options(plan);
   return plan;

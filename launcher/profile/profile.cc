@@ -75,6 +75,14 @@ void read_causes(YamlReader& reader, const YamlNode& root, std::string_view key,
           fmt::format("{}: '{}' is not a cause's id (small letters, digits and -)", key, cause));
 }
 
+Mistakes read_stall(const YamlNode& node, StallTimeout& timeout) {
+  if (node.kind != YamlNode::Kind::scalar) return Mistake{node.place, "stall must be one value"};
+  const Result<StallTimeout> parsed = parse_stall_timeout(node.text);
+  if (!parsed) return Mistake{node.place, "stall: " + parsed.error().message};
+  timeout = *parsed;
+  return {};
+}
+
 Mistakes read_timeouts(const YamlNode& node, Timeouts& timeouts) {
   YamlReader reader(node, "timeouts", kTimeoutKeys);
   reader.read("init", timeouts.init);
@@ -82,7 +90,8 @@ Mistakes read_timeouts(const YamlNode& node, Timeouts& timeouts) {
   reader.read("quiet", timeouts.quiet);
   reader.read("work", timeouts.work);
   reader.read("start", timeouts.start);
-  reader.read("stall", timeouts.stall);
+  reader.read_with("stall",
+                   [&](const YamlNode& value) { return read_stall(value, timeouts.stall); });
   return reader.mistakes();
 }
 

@@ -70,7 +70,7 @@ std::string show_timeouts(const Profile& profile) {
       "on_stall: {}\n",
       profile.process_group_timeout ? format_duration(*profile.process_group_timeout) : "keep",
       format_duration(t.init), format_duration(t.collective), format_duration(t.quiet),
-      format_duration(t.work), format_duration(t.start), format_duration(t.stall),
+      format_duration(t.work), format_duration(t.start), format_stall_timeout(t.stall),
       name(profile.on_stall));
 }
 
@@ -129,10 +129,14 @@ double seconds(Duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
+Json stall_of(const StallTimeout& timeout) {
+  return timeout.after ? Json(seconds(*timeout.after)) : Json(kOwnPace);
+}
+
 Json timeouts_of(const Timeouts& timeouts) {
   return {{"init", seconds(timeouts.init)},   {"collective", seconds(timeouts.collective)},
           {"quiet", seconds(timeouts.quiet)}, {"work", seconds(timeouts.work)},
-          {"start", seconds(timeouts.start)}, {"stall", seconds(timeouts.stall)}};
+          {"start", seconds(timeouts.start)}, {"stall", stall_of(timeouts.stall)}};
 }
 
 Json variables_of(const VariableSettings& env) {

@@ -16,6 +16,8 @@ constexpr const char* kShared = R"json({
   "duration": {"anyOf": [{"type": "string", "pattern": "^(off|[0-9.]+(ms|s|sec|m|min|h|d)?)$"},
                          {"type": "number", "minimum": 0}, {"const": false}],
                "description": "a number and ms, s, min, h or d; 0 or off: no deadline"},
+  "stall": {"anyOf": [{"const": "auto"}, {"$ref": "#/definitions/duration"}],
+            "description": "auto: twice the longest pause of the job, 2min at least"},
   "variables": {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]},
                 "description": "environment variables and their values"},
   "names": {"type": "array", "items": {"type": "string"}},
@@ -44,8 +46,8 @@ constexpr const char* kProfile = R"json({
   "timeouts": {"type": "object", "additionalProperties": false, "description": "how long ranks are waited for (docs/stages.md)",
     "properties": {"init": {"$ref": "#/definitions/duration"}, "collective": {"$ref": "#/definitions/duration"},
                    "quiet": {"$ref": "#/definitions/duration"}, "work": {"$ref": "#/definitions/duration"},
-                   "start": {"$ref": "#/definitions/duration"}, "stall": {"$ref": "#/definitions/duration"}}},
-  "on_stall": {"enum": ["report", "kill"], "description": "when training stalls for timeouts.stall"},
+                   "start": {"$ref": "#/definitions/duration"}, "stall": {"$ref": "#/definitions/stall"}}},
+  "on_stall": {"enum": ["report", "kill"], "description": "when training stalls for timeouts.stall; kill needs a time there"},
   "processes": {"description": "keep, a number of processes on each node, or several to try in order",
     "anyOf": [{"const": "keep"}, {"type": "integer", "minimum": 1, "maximum": 4096},
               {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"type": "integer", "minimum": 1, "maximum": 4096}}]},
@@ -87,6 +89,7 @@ Json values_of(const settings::Option& option) {
       return {{"enum", {true, false, "on", "off", "yes", "no", 1, 0}}};
     case count:
       return {{"type", "integer"}, {"minimum", option.range.first}, {"maximum", option.range.last}};
+    case stall: return {{"$ref", "#/definitions/stall"}};
     case duration: return {{"$ref", "#/definitions/duration"}};
     case choice: {
       Json words = settings::words_of(option.choices);

@@ -316,6 +316,10 @@ void RankWatch::on_stall(const watch::StallReport& report) {
   listener_.on_stall(report);
 }
 
+void RankWatch::on_stall_over(Duration stood) {
+  listener_.on_stall_over(stood);
+}
+
 void RankWatch::ask_counters(int id) {
   if (!channel_) return;
   for (const auto& [process, rank] : machine_.hooked())
@@ -458,8 +462,7 @@ void RankWatch::perform(const BeginTraining&) {
   standstill_.end();
   listener_.on_status({});
   listener_.on_training();
-  // Unless a stall is to be reported nobody asks the hooks any more, so their threads can end.
-  if (config_.stall != Duration::zero()) stall_.begin(world_size());
+  stall_.begin(world_size());
 }
 
 void RankWatch::perform(const ShowStatus& show) {

@@ -67,7 +67,7 @@ watch::Collectives sum_of(const std::map<std::string, watch::GroupCounters>& gro
 }
 
 void StallWatch::begin(int ranks) {
-  if (timeout_ == Duration::zero()) return;
+  if (timeout_.off()) return;
   stall_.emplace(timeout_, Clock::now(), ranks);
   rearm();
 }
@@ -93,7 +93,7 @@ void StallWatch::rearm() {
   timer_.set(*next, [this] { tick(); });
 }
 
-// Looks lie half of the timeout apart, and tell of all that was done in between.
+// A look tells of all that was done since the look before.
 void StallWatch::look() {
   const TimePoint now = Clock::now();
   for (const auto& [rank, state] : listener_.ranks_now()) {
@@ -109,6 +109,8 @@ void StallWatch::tick() {
   if (const auto action = stall_->tick(Clock::now())) {
     if (const auto* report = std::get_if<watch::StallReport>(&*action))
       listener_.on_stall(*report);
+    else if (const auto* over = std::get_if<watch::StallOver>(&*action))
+      listener_.on_stall_over(over->stood);
     else
       listener_.ask_counters(++questions_);
   }

@@ -135,9 +135,10 @@ std::string extent_in_words(const RecordedFile& file) {
 
 std::string standstill_in_words(const AttemptHistory& attempt) {
   if (!attempt.standstill || attempt.verdict) return {};
-  const auto& [at, text, earlier] = *attempt.standstill;
+  const auto& [at, text, earlier, over_after] = *attempt.standstill;
   std::string words =
       fmt::format("training stood still after {}: {}", describe_duration(at - attempt.began), text);
+  if (!over_after.empty()) words += "; it went on after " + over_after;
   if (earlier > 0)
     words += fmt::format(" (and {} time{} before)", earlier, earlier == 1 ? "" : "s");
   return words;

@@ -137,8 +137,13 @@ class RecordReader {
 
   void take(const record::Stall& event) {
     if (attempt_ == nullptr) return;
-    const auto& former = attempt_->standstill;
-    attempt_->standstill = Standstill{at_, event.text, former ? former->earlier + 1 : 0};
+    auto& known = attempt_->standstill;
+    if (known && event.phase == record::Stall::kOver)
+      known->over_after = event.text;
+    else if (known && event.phase == record::Stall::kAgain)
+      known->text = event.text;
+    else
+      known = Standstill{at_, event.text, known ? known->earlier + 1 : 0};
   }
 
   // Every figure of a look belongs to a rank, or to a GPU.

@@ -176,6 +176,10 @@ void Attempt::on_stall(const watch::StallReport& report) {
   take(TrainingStalled{report});
 }
 
+void Attempt::on_stall_over(Duration stood) {
+  take(TrainingMoves{stood});
+}
+
 void Attempt::on_nccl_said(std::optional<Rank> rank, const nccl::Said& said) {
   services_.terminal.write_message(replayed(rank, said));
 }
@@ -337,7 +341,7 @@ void Attempt::perform(const RecordVerdict& action) {
 }
 
 void Attempt::perform(const RecordStall& action) {
-  services_.log.record(report::record::Stall{describe(action.verdict)});
+  services_.log.record(action.line);
 }
 
 void Attempt::perform(const TellUser& tell) {

@@ -24,7 +24,7 @@ struct AttemptSpec {
   std::vector<WorkerSpec> workers;  ///< one launcher, or the workers of this node
   watch::StagesConfig stages;
   Duration start{};  ///< limit for a standstill before training; 0: none
-  Duration stall{};  ///< limit for a standstill of the training; 0: none
+  StallTimeout stall = {Duration::zero()};
   bool kill_on_stall = false;
   settings::CleanPolicy clean = settings::CleanPolicy::off;
   Grace grace;
@@ -130,6 +130,7 @@ class Attempt final : Workers::Listener, ranks::RankWatch::Listener, output::Job
   void on_waiting(const std::string& line) override;
   void on_notice(const std::string& text) override;
   void on_stall(const watch::StallReport& report) override;
+  void on_stall_over(Duration stood) override;
   void on_nccl_said(std::optional<Rank> rank, const nccl::Said& said) override;
   void on_answers(const ranks::RankAnswers& answers) override;
   void on_new_life() override;

@@ -132,6 +132,16 @@ void AttemptMachine::take(const TrainingStalled& event, TimePoint) {
   actions_.push_back(AskRanks{kAnswersWithin});
 }
 
+// What is asked about a standstill that is over has no answer any more.
+void AttemptMachine::take(const TrainingMoves& event, TimePoint) {
+  auto* running = std::get_if<Running>(&state_);
+  if (running == nullptr) return;
+  running->stall.reset();
+  const std::string after = describe_duration(event.stood);
+  actions_.push_back(RecordStall{{after, std::string(report::record::Stall::kOver)}});
+  actions_.push_back(TellUser{fmt::format("training goes on, after {}", after)});
+}
+
 void AttemptMachine::take(const RanksAnswered& event, TimePoint now) {
   if (is<Asking>()) return one_has_answered();
   if (auto* running = std::get_if<Running>(&state_); running != nullptr && running->stall)
@@ -143,7 +153,8 @@ void AttemptMachine::take(const RanksAnswered& event, TimePoint now) {
 void AttemptMachine::tell_stall(const watch::StallReport& report,
                                 const ranks::RankAnswers& answers) {
   const Failure verdict = ranks::verdict_of(report, answers);
-  actions_.push_back(RecordStall{verdict});
+  actions_.push_back(RecordStall{
+      {describe(verdict), std::string(report.again ? report::record::Stall::kAgain : "")}});
   actions_.push_back(TellUser{"training stands still: " + describe(verdict)});
   if (!rules_.kill_on_stall) return;
   outcome_.verdict = verdict;

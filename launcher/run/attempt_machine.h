@@ -8,6 +8,7 @@
 #include "safelaunch/launch/stop.h"
 #include "safelaunch/output/recording.h"
 #include "safelaunch/ranks/rank_questions.h"
+#include "safelaunch/report/record.h"
 #include "safelaunch/watch/stall.h"
 
 namespace safelaunch::run {
@@ -59,6 +60,10 @@ struct TrainingBegan {};
 struct TrainingStalled {
   watch::StallReport report;
 };
+/// It moves again, after a standstill of which the user was told.
+struct TrainingMoves {
+  Duration stood{};
+};
 /// The ranks have answered what they were asked, each as far as it could in time.
 struct RanksAnswered {
   ranks::RankAnswers answers;
@@ -90,8 +95,8 @@ struct AttemptTimePassed {};
 
 using AttemptEvent =
     std::variant<StartFailed, WorkerEnded, AllWorkersEnded, VerdictFell, TrainingBegan,
-                 TrainingStalled, RanksAnswered, RasAnswered, SignalCame, WayWanted, KillWanted,
-                 TreeGone, RecordingStopped, OutputDrained, AttemptTimePassed>;
+                 TrainingStalled, TrainingMoves, RanksAnswered, RasAnswered, SignalCame, WayWanted,
+                 KillWanted, TreeGone, RecordingStopped, OutputDrained, AttemptTimePassed>;
 
 /// Ask every rank where it stands; RanksAnswered follows, after `limit` at the latest.
 struct AskRanks {
@@ -138,9 +143,9 @@ struct NoteMainEnded {
 struct RecordVerdict {
   Failure verdict;
 };
-/// Training stands still: a line for the record and for the user.
+/// A line for the record: training stands still, or moves again.
 struct RecordStall {
-  Failure verdict;
+  report::record::Stall line;
 };
 /// One line for the user.
 struct TellUser {
@@ -220,6 +225,7 @@ class AttemptMachine {
   void take(const VerdictFell& event, TimePoint now);
   void take(const TrainingBegan& event, TimePoint now);
   void take(const TrainingStalled& event, TimePoint now);
+  void take(const TrainingMoves& event, TimePoint now);
   void take(const RanksAnswered& event, TimePoint now);
   void take(const RasAnswered& event, TimePoint now);
   void take(const SignalCame& event, TimePoint now);

@@ -54,25 +54,29 @@ std::string port_in_words(const plan::RunPlan& plan, const Rehearsal& rehearsal)
 
 struct Deadline {
   const char* name;
-  Duration limit;
+  std::string limit;
 };
+
+std::string shown(Duration limit) {
+  return limit == Duration::zero() ? "off" : format_duration(limit);
+}
 
 std::vector<Deadline> deadlines_of(const AttemptSpec& spec) {
   const watch::StageLimits& limits = spec.stages.limits;
-  return {{"init", limits.init}, {"collective", limits.collective}, {"quiet", limits.quiet},
-          {"work", limits.work}, {"stopped", limits.stopped},       {"start", spec.start},
-          {"stall", spec.stall}, {"grace", spec.grace.of_ranks}};
-}
-
-std::string shown(const Deadline& deadline) {
-  const bool off = deadline.limit == Duration::zero() && deadline.name != std::string_view("grace");
-  return off ? "off" : format_duration(deadline.limit);
+  return {{"init", shown(limits.init)},
+          {"collective", shown(limits.collective)},
+          {"quiet", shown(limits.quiet)},
+          {"work", shown(limits.work)},
+          {"stopped", shown(limits.stopped)},
+          {"start", shown(spec.start)},
+          {"stall", spec.stall.off() ? "off" : format_stall_timeout(spec.stall)},
+          {"grace", format_duration(spec.grace.of_ranks)}};
 }
 
 std::string deadlines_in_words(const AttemptSpec& spec) {
   std::string text;
   for (const Deadline& deadline : deadlines_of(spec))
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", deadline.name, shown(deadline));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", deadline.name, deadline.limit);
   return text;
 }
 
@@ -227,7 +231,7 @@ Json attempt_json(const plan::RunPlan& plan, const RehearsedAttempt& attempt,
   json["origins"] = origins_json(attempt);
   if (plan.spawn) json["workers"] = workers_json(attempt, redactor);
   for (const Deadline& deadline : deadlines_of(attempt.spec))
-    json["deadlines"][deadline.name] = shown(deadline);
+    json["deadlines"][deadline.name] = deadline.limit;
   settings::Settings own = profile.options;
   std::erase_if(own, [&](const auto& one) { return plan.options.given.contains(one.first); });
   json["options"] = options_json(own, redactor);

@@ -34,11 +34,6 @@ std::optional<int> whole_number(std::string_view word, NumberRange range) {
   return value && *value >= range.first && *value <= range.last ? value : std::nullopt;
 }
 
-std::optional<std::string> refuse_port(std::string_view value) {
-  const Result<PortWish> wish = parse_port_wish(value);
-  return wish ? std::nullopt : std::optional(wish.error().message);
-}
-
 std::optional<std::string> expected(std::string_view value, bool is_right, std::string_view what) {
   if (is_right) return std::nullopt;
   return fmt::format("'{}' is not {}", value, what);
@@ -51,9 +46,9 @@ std::optional<std::string> refuse_choice(const Option& option, std::string_view 
                      did_you_mean(value, words), option.advice.empty() ? "" : "; ", option.advice);
 }
 
-std::optional<std::string> refuse_duration(std::string_view value) {
-  const Result<Duration> duration = parse_duration(value);
-  return duration ? std::nullopt : std::optional(duration.error().message);
+template <class Value>
+std::optional<std::string> refused(const Result<Value>& value) {
+  return value ? std::nullopt : std::optional(value.error().message);
 }
 
 }  // namespace
@@ -105,6 +100,7 @@ std::string_view placeholder(const Option& option) {
     case Kind::list: return "TEXT";
     case Kind::count: return "N";
     case Kind::duration: return "TIME";
+    case Kind::stall: return "TIME|auto";
     case Kind::port: return "keep|auto|N|A-B";
     case Kind::choice: return option.choices;
   }
@@ -123,9 +119,10 @@ std::optional<std::string> refuse_value(const Option& option, std::string_view v
       return expected(
           value, whole_number(value, option.range).has_value(),
           fmt::format("a whole number from {} to {}", option.range.first, option.range.last));
-    case Kind::port: return refuse_port(value);
+    case Kind::port: return refused(parse_port_wish(value));
     case Kind::choice: return refuse_choice(option, value);
-    case Kind::duration: return refuse_duration(value);
+    case Kind::duration: return refused(parse_duration(value));
+    case Kind::stall: return refused(parse_stall_timeout(value));
   }
   return std::nullopt;
 }
@@ -144,6 +141,10 @@ int number(std::string_view word) {
 
 Duration duration(std::string_view word) {
   return parse_duration(word).value();
+}
+
+StallTimeout stall(std::string_view word) {
+  return parse_stall_timeout(word).value();
 }
 
 PortWish port(std::string_view word) {

@@ -1,16 +1,24 @@
 #include "safelaunch/watch/stall.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
 #include "safelaunch/watch/hook_message.h"
 
-// The ranks are asked at half of the time and at its end, and the second answer has a second to
-// come. An answer that differs from the one before is movement. After the report the asking goes
-// on, because a job that stood still may move again.
+// Two answers are compared: one that differs from the one before is movement. The last answer
+// before a report has a second to come. After the report the asking goes on, because a job that
+// stood still may move again.
 namespace safelaunch::watch {
 namespace {
+
+constexpr Duration kMinute = std::chrono::minutes(1);
+constexpr Duration kShortestStall = 2 * kMinute;
+constexpr Duration kBeforeAnyPause = 30 * kMinute;
+
+// A person who was told waits for the end of it.
+constexpr Duration kOnceTold = std::chrono::seconds(10);
 
 Collectives furthest(const std::map<Rank, Collectives>& counters) {
   Collectives most;
@@ -27,8 +35,14 @@ std::string how_far(Collectives behind, Collectives most) {
 }  // namespace
 
 void Stall::moved(TimePoint now) {
-  moved_at_ = std::max(moved_at_, now);
-  step_ = Step::silent;
+  if (now <= moved_at_) return;
+  const TimePoint since = std::max(moved_at_, compared_since_.value_or(moved_at_));
+  const auto pause = std::chrono::duration_cast<Duration>(std::max(asked_at_, since) - since);
+  longest_pause_ = std::max(longest_pause_.value_or(pause), pause);
+  if (told_ != Duration::zero()) over_ = std::chrono::duration_cast<Duration>(now - moved_at_);
+  told_ = Duration::zero();
+  moved_at_ = now;
+  asked_ = 0;
 }
 
 // torch without a flight recorder answers with nothing, and counts nothing.
@@ -38,53 +52,72 @@ bool Stall::output_counts() const {
 }
 
 void Stall::on_output(TimePoint now) {
-  if (output_counts() && asked_) moved(now);
+  if (output_counts() && known_) moved(now);
 }
 
 // A rank that waits in a collective may use a whole CPU for it.
 void Stall::on_activity(Rank rank, Activity activity, TimePoint now) {
-  if (!asked_ || (activity != Activity::working && activity != Activity::attended)) return;
-  const auto known = counters_.find(rank);
-  if (known == counters_.end() || known->second.begun <= known->second.finished) moved(now);
+  if (!known_ || (activity != Activity::working && activity != Activity::attended)) return;
+  const auto counted = counters_.find(rank);
+  if (counted == counters_.end() || !counted->second.waits()) moved(now);
 }
 
 void Stall::on_counters(Rank rank, Collectives counters, TimePoint now) {
+  if (!compared_since_) compared_since_ = now;
   const auto [known, fresh] = counters_.try_emplace(rank, counters);
   if (fresh || known->second == counters) return;
   known->second = counters;
   moved(now);
 }
 
+Duration Stall::limit() const {
+  if (timeout_.after) return *timeout_.after;
+  return longest_pause_ ? std::max(kShortestStall, 2 * *longest_pause_) : kBeforeAnyPause;
+}
+
+Duration Stall::pause_between_questions() const {
+  if (timeout_.after) return *timeout_.after / 2;
+  return told_ == Duration::zero() ? kMinute : kOnceTold;
+}
+
+bool Stall::waits_for_others() const {
+  return std::ranges::any_of(counters_, [](const auto& one) { return one.second.waits(); });
+}
+
+// Counted from two questions too: after a while in which nobody ran, as after Ctrl-Z, all would be
+// due at once, before anything could be heard.
+bool Stall::stands_still() const {
+  if (asked_ < 2 || asked_at_ < moved_at_ + std::max(limit(), 2 * told_)) return false;
+  return timeout_.after || (!output_counts() && waits_for_others());
+}
+
 std::optional<TimePoint> Stall::next_deadline() const {
-  if (timeout_ == Duration::zero()) return std::nullopt;
-  switch (step_) {
-    case Step::silent: return moved_at_ + timeout_ / 2;
-    // Counted from the question too: after a while in which nobody ran, as after Ctrl-Z, all of
-    // them would be due at once, before anything could be heard.
-    case Step::asked: return std::max(moved_at_ + timeout_, looked_at_ + timeout_ / 2);
-    case Step::asked_again: return std::max(moved_at_ + timeout_, looked_at_) + kHookAnswersWithin;
-    case Step::reported: return looked_at_ + timeout_;
-  }
-  return std::nullopt;
+  if (timeout_.off()) return std::nullopt;
+  if (over_) return moved_at_;
+  return asked_at_ + (stands_still() ? kHookAnswersWithin : pause_between_questions());
 }
 
 std::optional<StallAction> Stall::tick(TimePoint now) {
   const auto due = next_deadline();
   if (!due || now < *due) return std::nullopt;
-  looked_at_ = now;
-  asked_ = true;
-  switch (step_) {
-    case Step::silent: step_ = Step::asked; return AskCounters{};
-    case Step::asked: step_ = Step::asked_again; return AskCounters{};
-    case Step::asked_again: step_ = Step::reported; return report(now);
-    case Step::reported: return AskCounters{};  // a silent job may have gone on meanwhile
+  if (const auto stood = std::exchange(over_, std::nullopt)) return StallOver{*stood};
+  if (stands_still()) {
+    const StallReport told = report(now);
+    told_ = told.silent_for;
+    return told;
   }
-  return std::nullopt;
+  asked_at_ = now;
+  known_ = true;
+  ++asked_;
+  return AskCounters{};
 }
 
 StallReport Stall::report(TimePoint now) const {
-  StallReport report{
-      std::chrono::duration_cast<Duration>(now - moved_at_), {}, counters_, output_counts()};
+  StallReport report{std::chrono::duration_cast<Duration>(now - moved_at_),
+                     {},
+                     counters_,
+                     output_counts(),
+                     told_ != Duration::zero()};
   const Collectives most = furthest(counters_);
   for (const auto& [rank, reached] : counters_)
     if (reached < most) report.lagging.push_back(rank);
@@ -94,10 +127,9 @@ StallReport Stall::report(TimePoint now) const {
 }
 
 std::string describe(const StallReport& report) {
-  const auto silent = std::chrono::duration_cast<std::chrono::seconds>(report.silent_for);
   std::string text =
       fmt::format("no {}collective finished for {}", report.output_counts ? "output and no " : "",
-                  format_duration(silent));
+                  describe_duration(report.silent_for));
   if (report.lagging.empty()) return text;
   const Collectives behind = report.counters.at(report.lagging.front());
   std::vector<Rank> ranks = report.lagging;

@@ -22,6 +22,16 @@ if dist.get_rank() == 0: threading.Thread(target=beat, daemon=True).start()
 else: queue.Queue().get()
 dist.all_reduce(torch.ones(1))
 """
+# Rank 1 comes to the second collective once a file is there.
+WAITS_FOR_A_FILE = """
+import os, time, torch, torch.distributed as dist
+dist.init_process_group("gloo")
+for i in range(3):
+    dist.all_reduce(torch.ones(1))
+while dist.get_rank() == 1 and not os.path.exists("go"): time.sleep(0.2)
+dist.all_reduce(torch.ones(1))
+while not os.path.exists("end"): time.sleep(0.2)
+"""
 # Both ranks work for long between two collectives.
 WORKS = """
 import sys, time, torch, torch.distributed as dist
@@ -56,6 +66,26 @@ class Training(SafelaunchTest):
         wait_until(lambda: events.exists() and "is behind" in events.read_text(), what="the report of the standstill")
         job.send_signal(signal.SIGTERM)
         self.assertRegex(self.finish(job).err, r"no collective finished for \d+s; rank 1 is behind")
+
+    def test_the_end_of_a_standstill_is_told_too(self):
+        job = self.start(*SHORT, "--stall-timeout", "4s", "--nproc-per-node", "2", "--", sys.executable, self.script(WAITS_FOR_A_FILE))
+        events = job.run_directory / "events.jsonl"
+        wait_until(lambda: events.exists() and "is behind" in events.read_text(), what="the report of the standstill")
+        (self.folder / "go").touch()
+        wait_until(lambda: '"over"' in events.read_text(), what="the end of the standstill")
+        (self.folder / "end").touch()
+        run = self.finish(job)
+        self.assert_status(run, 0)
+        self.assertRegex(run.err, r"training goes on, after \d+")
+        self.assertRegex(self.verb("report", run.directory), r"training stood still after .*is behind.*; it went on after \d+")
+
+    def test_to_end_a_standstill_needs_a_time(self):
+        profile = self.folder / "ends-stalls.yaml"
+        profile.write_text("name: ends-stalls\nextends: basic\non_stall: kill\n")
+        run = self.run_safelaunch("--profile", profile, "true")
+        self.assert_status(run, 64)
+        self.assertIn("say after how long: timeouts: {stall: 10min}, or --stall-timeout", run.err)
+        self.assert_status(self.run_safelaunch("--stall-timeout", "1h", "--profile", profile, "true"), 0)
 
     def test_ranks_that_work_between_two_collectives_do_not_stand_still(self):
         profile = self.folder / "ends-stalls.yaml"

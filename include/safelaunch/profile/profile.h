@@ -39,14 +39,15 @@ enum class Nodes { any, one };
 [[nodiscard]] std::string_view name(OnStall on_stall);
 [[nodiscard]] std::string_view name(Nodes nodes);
 
-/// The deadlines of an attempt (docs/stages.md); zero is off.
+/// The deadlines of an attempt (docs/stages.md); zero is off. A standstill is told at the job's own
+/// pace, unless a time is given.
 struct Timeouts {
   Duration init = std::chrono::seconds(180);
   Duration collective = std::chrono::seconds(180);
   Duration quiet = std::chrono::seconds(30);
   Duration work = std::chrono::minutes(30);
   Duration start = Duration::zero();
-  Duration stall = Duration::zero();
+  StallTimeout stall{};
   bool operator==(const Timeouts&) const = default;
 };
 

@@ -43,7 +43,7 @@ struct KnownRanks {
 struct RankWatchConfig {
   watch::StagesConfig stages;
   Duration start{};  ///< how long all may stand still before anybody waits; 0: for ever
-  Duration stall{};  ///< how long training may stand still; 0: no limit
+  StallTimeout stall = {Duration::zero()};
   std::optional<HookDoor> hook;
   nccl::Listening nccl;
   Environment environment{};  ///< the environment of a worker
@@ -55,8 +55,9 @@ struct RankWatchConfig {
 /// Sees how far the ranks of one attempt have come: listens to the hooks, reads NCCL's logs, looks
 /// at /proc while somebody waits, sees ranks end, and hands it all to a `RankMachine`, whose
 /// decisions it performs. After the first collective nothing here wakes up any more but by NCCL's
-/// own writing, and ever more rarely for the ranks' CPU and memory (unless a stall is to be
-/// reported). Use it on the io_context's thread.
+/// own writing, once a minute to ask for the counters of the collectives (unless a standstill is
+/// not to be told), and ever more rarely for the ranks' CPU and memory. Use it on the io_context's
+/// thread.
 class RankWatch final : nccl::Watch::Listener,
                         DriverWatch::Listener,
                         StandstillWatch::Listener,
@@ -78,6 +79,7 @@ class RankWatch final : nccl::Watch::Listener,
     /// Worth a line of its own.
     virtual void on_notice(const std::string& text) = 0;
     virtual void on_stall(const watch::StallReport& report) = 0;
+    virtual void on_stall_over(Duration stood) = 0;
     virtual void on_nccl_said(std::optional<Rank> rank, const nccl::Said& said) = 0;
     /// The ranks' answers to ask_ranks().
     virtual void on_answers(const RankAnswers& answers) = 0;
@@ -151,6 +153,7 @@ class RankWatch final : nccl::Watch::Listener,
   void on_standstill(const watch::StoodStill& still,
                      const std::map<Rank, std::string>& doings) override;
   void on_stall(const watch::StallReport& report) override;
+  void on_stall_over(Duration stood) override;
   void ask_counters(int id) override;
   void on_hook_message(ProcessId process, const watch::HookMessage& message) override;
   void on_hook_closed(ProcessId process) override;

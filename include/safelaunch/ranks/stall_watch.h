@@ -20,8 +20,8 @@ namespace safelaunch::ranks {
 /// a hook claims, since it may be anybody's program.
 [[nodiscard]] watch::Collectives sum_of(const std::map<std::string, watch::GroupCounters>& groups);
 
-/// Drives `Stall` during training, where --stall-timeout asks for it: its timer, and the questions
-/// to the hooks. Without a timeout it never wakes up.
+/// Drives `Stall` during training: its timer, and the questions to the hooks. With a timeout of 0
+/// it never wakes up.
 class StallWatch {
  public:
   class Listener {
@@ -29,13 +29,15 @@ class StallWatch {
     /// All hooks are to be asked for their counters; `id` numbers the question.
     virtual void ask_counters(int id) = 0;
     virtual void on_stall(const watch::StallReport& report) = 0;
+    /// It moves again, after it has stood still for so long.
+    virtual void on_stall_over(Duration stood) = 0;
     [[nodiscard]] virtual const std::map<Rank, watch::RankState>& ranks_now() const = 0;
 
    protected:
     ~Listener() = default;
   };
 
-  StallWatch(boost::asio::io_context& io, Duration timeout, Listener& listener)
+  StallWatch(boost::asio::io_context& io, StallTimeout timeout, Listener& listener)
       : timer_(io), timeout_(timeout), listener_(listener) {}
 
   /// `ranks`: how many the job has, on all nodes.
@@ -50,7 +52,7 @@ class StallWatch {
   void look();
 
   Alarm timer_;
-  Duration timeout_;
+  StallTimeout timeout_;
   Listener& listener_;
   std::optional<watch::Stall> stall_;
   host::Procfs table_;

@@ -136,7 +136,7 @@ struct Usage {
   std::vector<int> cpu;       ///< per cent of one CPU since the last look, children included
   std::vector<int> memory;    ///< MiB resident in the rank's process
   std::vector<int> children;  ///< MiB resident in the processes below it
-  /// Collectives finished until now; -1: not asked (--stall-timeout asks).
+  /// Collectives finished when the rank was asked last; -1: it was not.
   std::vector<int> collectives;
   static void fields(auto& self, auto&& field) {
     field("ranks", self.ranks);
@@ -287,11 +287,17 @@ struct Signal {
   }
 };
 
-/// Training stands still.
+/// Training stands still, or moves again.
 struct Stall {
   static constexpr const char* kName = "stall";
-  std::string text;
-  static void fields(auto& self, auto&& field) { field("text", self.text); }
+  static constexpr std::string_view kAgain = "again";  ///< the user was told of it before
+  static constexpr std::string_view kOver = "over";
+  std::string text;   ///< who is behind; of one that is over: how long it took
+  std::string phase;  ///< kAgain, kOver, or empty for a new one
+  static void fields(auto& self, auto&& field) {
+    field("text", self.text);
+    field("phase", self.phase);
+  }
 };
 
 /// The hook has failed in a rank and does nothing there any more.

@@ -41,7 +41,8 @@ struct RecordedVerdict {
 struct Standstill {
   Duration at{};  ///< when it was told
   std::string text;
-  int earlier = 0;  ///< standstills of the attempt before this one
+  int earlier = 0;              ///< standstills of the attempt before this one
+  std::string over_after = {};  ///< how long it took; empty: it did not end
 };
 
 /// The figures of one look at the ranks, or at the GPUs.

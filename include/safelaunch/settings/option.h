@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "safelaunch/base/result.h"
-#include "safelaunch/base/time.h"
+#include "safelaunch/base/stall_timeout.h"
 
 /// An option is one row of a table: from it come the reading of the command line, of the
 /// environment and of the files, `--help`, docs/options.md, the completions and the man page.
@@ -50,6 +50,7 @@ enum class OptionKind {
   list,      ///< texts, of which one word may hold several, with commas
   count,     ///< a whole number in the option's range
   duration,  ///< "30s"
+  stall,     ///< "30s", or auto
   port,      ///< keep | auto | N | A-B
   choice,    ///< one of the option's words
 };
@@ -121,6 +122,7 @@ namespace option_value {
 bool flag(std::string_view word);
 int number(std::string_view word);
 Duration duration(std::string_view word);
+StallTimeout stall(std::string_view word);
 PortWish port(std::string_view word);
 std::size_t choice(const Option& option, std::string_view word);
 void append(const Option& option, std::string_view word, std::vector<std::string>& words);
@@ -133,6 +135,8 @@ void read(const Option& option, std::string_view word, Value& value) {
     value = number(word);
   else if constexpr (std::is_same_v<Value, std::optional<Duration>>)
     value = duration(word);
+  else if constexpr (std::is_same_v<Value, std::optional<StallTimeout>>)
+    value = stall(word);
   else if constexpr (std::is_same_v<Value, std::vector<std::string>>)
     append(option, word, value);
   else if constexpr (std::is_same_v<Value, PortWish>)

@@ -46,7 +46,7 @@ struct RunOptions {
   std::optional<Duration> work_timeout;
   std::optional<Duration> stopped_timeout;
   std::optional<Duration> start_timeout;
-  std::optional<Duration> stall_timeout;
+  std::optional<StallTimeout> stall_timeout;
   std::optional<Duration> grace;
 
   CleanPolicy clean = CleanPolicy::ours;

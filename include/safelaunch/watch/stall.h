@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "safelaunch/base/event.h"
-#include "safelaunch/base/time.h"
+#include "safelaunch/base/stall_timeout.h"
 
 namespace safelaunch::watch {
 
@@ -15,6 +15,7 @@ namespace safelaunch::watch {
 struct Collectives {
   std::int64_t begun = 0;
   std::int64_t finished = 0;
+  [[nodiscard]] bool waits() const { return begun > finished; }
   auto operator<=>(const Collectives&) const = default;
 };
 
@@ -27,6 +28,7 @@ struct StallReport {
   std::vector<Rank> lagging;
   std::map<Rank, Collectives> counters;  ///< the counters of each rank that answered
   bool output_counts = true;             ///< not all ranks count their collectives
+  bool again = false;                    ///< of this standstill was told before
 };
 
 /// "no output and no collective finished for 10min; rank 3 is behind (41 of 42 collectives begun)".
@@ -35,20 +37,29 @@ struct StallReport {
 /// Asks for on_counters() of every rank.
 struct AskCounters {};
 
-using StallAction = std::variant<AskCounters, StallReport>;
+/// It moves again.
+struct StallOver {
+  Duration stood{};  ///< how long it stood still
+};
+
+using StallAction = std::variant<AskCounters, StallReport, StallOver>;
 
 /// Watches a job in training (`--stall-timeout`). Pure: times are handed in. It only reports: each
-/// standstill once, and another one after the job has moved again.
+/// standstill, again whenever it has become twice as long, and its end.
 ///
-/// The counters of all ranks are asked for after half the time, and again at its end. Where each
-/// rank counts, they alone decide: a thread that prints "alive" is no training. Else output is a
-/// sign of life too. A rank that works outside of a collective (an evaluation, a checkpoint) is
-/// training.
+/// All ranks are asked for their counters, at their own pace once a minute. Where each rank counts,
+/// the counters alone decide: a thread that prints "alive" is no training. Else output is a sign of
+/// life too. A rank that works outside of a collective (an evaluation, a checkpoint) is training.
+///
+/// With a timeout of `auto` a standstill is told where every rank of the world counts its
+/// collectives and one of them waits in one (a server waits for requests in none): after twice the
+/// longest pause that the job has shown, after two minutes at least, and after 30 minutes before a
+/// pause is known.
 class Stall {
  public:
-  /// A timeout of 0 never reports. `ranks`: how many there are.
-  Stall(Duration timeout, TimePoint now, int ranks = 0)
-      : timeout_(timeout), ranks_(ranks), moved_at_(now) {}
+  /// `ranks`: how many there are.
+  Stall(StallTimeout timeout, TimePoint now, int ranks = 0)
+      : timeout_(timeout), ranks_(ranks), moved_at_(now), asked_at_(now) {}
 
   void on_output(TimePoint now);
   void on_counters(Rank rank, Collectives counters, TimePoint now);
@@ -57,17 +68,24 @@ class Stall {
   [[nodiscard]] std::optional<TimePoint> next_deadline() const;
 
  private:
-  enum class Step { silent, asked, asked_again, reported };
   void moved(TimePoint now);
+  [[nodiscard]] Duration limit() const;
+  [[nodiscard]] Duration pause_between_questions() const;
   [[nodiscard]] bool output_counts() const;
+  [[nodiscard]] bool waits_for_others() const;
+  [[nodiscard]] bool stands_still() const;
   [[nodiscard]] StallReport report(TimePoint now) const;
 
-  Duration timeout_;
+  StallTimeout timeout_;
   int ranks_;
   TimePoint moved_at_;
-  bool asked_ = false;  // once: from then on it is known who counts
-  TimePoint looked_at_{};
-  Step step_ = Step::silent;
+  TimePoint asked_at_;
+  int asked_ = 0;                            // since it has moved
+  bool known_ = false;                       // who counts: all were asked once
+  std::optional<TimePoint> compared_since_;  // the first answer
+  std::optional<Duration> longest_pause_;
+  Duration told_{};               // how long it stood still when it was told; 0: it was not
+  std::optional<Duration> over_;  // a standstill that was told, and whose end was not
   std::map<Rank, Collectives> counters_;
 };
 

@@ -41,7 +41,7 @@ TEST_CASE("the proposals of init come from the machine and from the table of opt
   CHECK(answers.launcher == "torchrun");
   CHECK(answers.processes == "4");
   CHECK(answers.patience == "180s");
-  CHECK(answers.stall == "0");
+  CHECK(answers.stall == "auto");
   CHECK(start_line(answers) == "safelaunch torchrun --nproc_per_node=4 train.py");
 
   InitFacts bare = kFacts;

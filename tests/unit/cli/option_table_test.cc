@@ -39,7 +39,8 @@ std::string a_value(const settings::Option& option) {
   switch (option.kind) {
     case settings::OptionKind::flag: return "true";
     case settings::OptionKind::count: return "7";
-    case settings::OptionKind::duration: return "61s";
+    case settings::OptionKind::duration:
+    case settings::OptionKind::stall: return "61s";
     case settings::OptionKind::port: return "keep";
     case settings::OptionKind::choice: {
       const auto words = settings::words_of(option.choices);
@@ -58,6 +59,8 @@ std::string in_words(const settings::RunOptions& options) {
     using Value = std::decay_t<decltype(value)>;
     if constexpr (std::is_same_v<Value, std::optional<Duration>>)
       text += value ? std::to_string(value->count()) : "-";
+    else if constexpr (std::is_same_v<Value, std::optional<StallTimeout>>)
+      text += value ? format_stall_timeout(*value) : "-";
     else if constexpr (std::is_same_v<Value, std::optional<int>>)
       text += value ? std::to_string(*value) : "-";
     else if constexpr (std::is_same_v<Value, Words>)

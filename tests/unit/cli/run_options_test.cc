@@ -53,7 +53,7 @@ TEST_CASE("deadlines are durations, and zero is off", "[run_options]") {
                                            .value();
   CHECK(options.init_timeout == 120s);
   CHECK(options.start_timeout == 1h);
-  CHECK(options.stall_timeout == 0s);
+  CHECK(options.stall_timeout == StallTimeout{0s});
   CHECK(options.collective_timeout == std::nullopt);
   CHECK(options.grace == 5s);
 }

@@ -49,7 +49,7 @@ TEST_CASE("a profile that says nothing has the defaults", "[profile]") {
   const Profile profile = read("{}").value();
 
   CHECK(profile.name == "p");
-  CHECK(profile.timeouts == Timeouts{180s, 180s, 30s, 30min, 0s, 0s});
+  CHECK(profile.timeouts == Timeouts{180s, 180s, 30s, 30min, 0s, {}});
   CHECK(profile.backend == Backend::keep);
   CHECK(profile.verify == Verify::observe);
   CHECK(profile.on_stall == OnStall::report);

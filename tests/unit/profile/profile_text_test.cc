@@ -86,7 +86,7 @@ TEST_CASE("a profile is shown as YAML that says everything", "[render]") {
   CHECK(text.find("description: \"two \\\"words\\\"\"\n") != std::string::npos);
   CHECK(text.find("  A: \"it's $HOME `x`\\n\\\\\"\n") != std::string::npos);
   CHECK(text.find("timeouts: {init: 180s, collective: 180s, quiet: 30s, work: 30min, start: 0s, "
-                  "stall: 0s}\n") != std::string::npos);
+                  "stall: auto}\n") != std::string::npos);
 }
 
 TEST_CASE("a profile as JSON has every key, times in seconds", "[render]") {
@@ -262,7 +262,7 @@ TEST_CASE("the whole text of a profile that only extends", "[render]") {
         "env: {}\nunset: []\nforce: []\nbackend: keep\nverify: observe\nras: off\n"
         "process_group_timeout: keep\n"
         "timeouts: {init: 180s, collective: 180s, quiet: 30s, work: 30min, start: 0s, "
-        "stall: 0s}\n"
+        "stall: auto}\n"
         "on_stall: report\nprocesses: keep\nargs:\n  append: []\n  replace: {}\n"
         "python: {faulthandler: false}\noptions: {}\n");
 }

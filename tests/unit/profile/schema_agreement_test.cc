@@ -308,6 +308,8 @@ TEST_CASE("reader and schema agree on every form of a time, under every deadline
       INFO(text);
       CHECK(profile_taken(text) == time.taken);
     }
+  CHECK(profile_taken("timeouts: {stall: auto}") == kRight);
+  CHECK(profile_taken("timeouts: {init: auto}") == kWrong);
   CHECK(profile_taken("timeouts: 5s") == kWrong);
   CHECK(profile_taken("timeouts: {inti: 5s}") == kWrong);
 }

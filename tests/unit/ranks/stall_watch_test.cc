@@ -15,7 +15,7 @@ namespace {
 /// A job in training, whose hooks answer as the test says.
 class Training : StallWatch::Listener {
  public:
-  explicit Training(Duration timeout) : watch(io, timeout, *this) {}
+  explicit Training(Duration timeout) : watch(io, {timeout}, *this) {}
 
   void answer(Rank rank, std::int64_t called, std::int64_t finished) {
     watch.answered(rank, {0, {{"world", {called, called, finished}}}, {}});
@@ -39,6 +39,7 @@ class Training : StallWatch::Listener {
   void on_stall(const safelaunch::watch::StallReport& report) override {
     reports.push_back(report);
   }
+  void on_stall_over(Duration) override {}
   const std::map<Rank, safelaunch::watch::RankState>& ranks_now() const override { return ranks; }
   std::map<Rank, safelaunch::watch::RankState> ranks;
 };

@@ -81,8 +81,8 @@ const std::vector<LineCase>& line_cases() {
        "SIGTERM from pid 4242"},
       {record::Signal{"SIGHUP", 0}, R"("e":"signal","signal":"SIGHUP","sender":0})",
        "SIGHUP from the kernel"},
-      {record::Stall{"no collective for 60 s"}, R"("e":"stall","text":"no collective for 60 s"})",
-       "no collective for 60 s"},
+      {record::Stall{"no collective for 60 s", ""},
+       R"("e":"stall","text":"no collective for 60 s","phase":""})", "no collective for 60 s"},
       {record::HookError{"here", "it broke"},
        R"("e":"hook_error","where":"here","error":"it broke"})", "here: it broke"},
       {record::Unheard{12}, R"("e":"unheard","count":12})", "12 messages of ranks"},
@@ -341,10 +341,10 @@ TEST_CASE("a hundred of a kind are recorded before any is counted", "[event_log]
   const ScratchFolder scratch;
   redact::Redactor redactor;
   EventLog log(scratch.path / "events.jsonl", Clock::now(), redactor);
-  for (int i = 0; i < 100; ++i) log.record_some(record::Stall{"x"});
+  for (int i = 0; i < 100; ++i) log.record_some(record::Stall{"x", ""});
   log.count_the_rest();
   CHECK(read_file(scratch.path / "events.jsonl").find("unrecorded") == std::string::npos);
-  for (int i = 0; i < 101; ++i) log.record_some(record::Stall{"x"});
+  for (int i = 0; i < 101; ++i) log.record_some(record::Stall{"x", ""});
   log.count_the_rest();
   log.count_the_rest();
   const std::string text = read_file(scratch.path / "events.jsonl");

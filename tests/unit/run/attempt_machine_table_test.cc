@@ -48,6 +48,7 @@ std::string what_events_do(const std::function<void(Told&)>& way) {
       {"rank's death", VerdictFell{died()}},
       {"training", TrainingBegan{}},
       {"stall", TrainingStalled{}},
+      {"it moves again", TrainingMoves{}},
       {"ranks answer", RanksAnswered{}},
       {"RAS answers", RasAnswered{}},
       {"way wanted", WayWanted{}},
@@ -80,6 +81,7 @@ hang that RAS may know: record verdict, record segments, ask RAS, ask ranks
 rank's death: record verdict, record segments
 training: record segments
 stall: ask ranks
+it moves again: record stall, tell
 way wanted: hide, end watching, take segments to remove, stop sweep
 kill wanted: end watching, take segments, stop now
 INT: ask ranks
@@ -104,6 +106,7 @@ hang that RAS may know: record verdict, record segments, ask RAS, ask ranks
 rank's death: record verdict, record segments
 training: record segments
 stall: ask ranks
+it moves again: record stall, tell
 kill wanted: end watching, take segments, stop now
 INT: ask ranks
 INT while ranks wait: ask ranks
@@ -127,6 +130,7 @@ hang that RAS may know: record verdict, record segments, ask RAS, ask ranks
 rank's death: record verdict, record segments
 training: record segments
 stall: ask ranks
+it moves again: record stall, tell
 ranks answer: record stall, tell
 way wanted: hide, end watching, take segments to remove, stop sweep
 kill wanted: end watching, take segments, stop now
@@ -160,8 +164,8 @@ USR1: forward
 tree gone: finish output
 tree gone, output drained: over
 recording stopped: tell
-nothing: launcher ended; rank ended well; last rank failed; stall; RAS answers; way wanted;
-  output drained; time passed
+nothing: launcher ended; rank ended well; last rank failed; stall; it moves again; RAS answers;
+  way wanted; output drained; time passed
 )");
   }
   SECTION("asking the ranks and RAS") {
@@ -182,7 +186,8 @@ tree gone: finish output
 tree gone, output drained: over
 recording stopped: tell
 nothing: start failed; launcher ended; rank ended well; rank failed; rank failed in training;
-  last rank failed; stall; ranks answer; RAS answers; way wanted; output drained; time passed
+  last rank failed; stall; it moves again; ranks answer; RAS answers; way wanted;
+  output drained; time passed
 )");
   }
   SECTION("stopping") {
@@ -201,7 +206,8 @@ tree gone: finish output
 tree gone, output drained: over
 recording stopped: tell
 nothing: start failed; launcher ended; rank ended well; rank failed; rank failed in training;
-  last rank failed; stall; ranks answer; RAS answers; way wanted; output drained; time passed
+  last rank failed; stall; it moves again; ranks answer; RAS answers; way wanted;
+  output drained; time passed
 )");
   }
   SECTION("draining") {
@@ -218,8 +224,8 @@ USR1: forward
 recording stopped: tell
 output drained: over
 nothing: start failed; launcher ended; rank ended well; rank failed; rank failed in training;
-  last rank failed; stall; ranks answer; RAS answers; way wanted; kill wanted; tree gone;
-  tree gone, output drained; time passed
+  last rank failed; stall; it moves again; ranks answer; RAS answers; way wanted; kill wanted;
+  tree gone; tree gone, output drained; time passed
 )");
   }
   SECTION("over") {
@@ -232,8 +238,9 @@ training: record segments
 USR1: forward
 recording stopped: tell
 nothing: start failed; launcher ended; rank ended well; rank failed; rank failed in training;
-  last rank failed; stall; ranks answer; RAS answers; way wanted; kill wanted; INT;
-  INT while ranks wait; TERM; tree gone; tree gone, output drained; output drained; time passed
+  last rank failed; stall; it moves again; ranks answer; RAS answers; way wanted; kill wanted;
+  INT; INT while ranks wait; TERM; tree gone; tree gone, output drained; output drained;
+  time passed
 )");
   }
 }

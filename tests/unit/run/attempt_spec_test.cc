@@ -88,12 +88,12 @@ TEST_CASE("a launcher waits for nodes only where their agents were looked for an
 TEST_CASE("the deadlines are the profile's where the user has named none", "[attempt_spec]") {
   Settled attempt;
   attempt.profile.timeouts.init = 7s;
-  attempt.profile.timeouts.stall = 9s;
+  attempt.profile.timeouts.stall = {9s};
   attempt.plan.options.quiet_timeout = 3s;
   const AttemptSpec spec = attempt.spec();
   CHECK(spec.stages.limits.init == 7s);
   CHECK(spec.stages.limits.quiet == 3s);
-  CHECK(spec.stall == 9s);
+  CHECK(spec.stall == StallTimeout{9s});
 }
 
 TEST_CASE("a launcher's command is started once, and its world is known", "[attempt_spec]") {

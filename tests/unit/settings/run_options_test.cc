@@ -67,7 +67,7 @@ TEST_CASE("each option of a run fills the member of its name", "[run_options]") 
       {"work-timeout", "4s", [](const auto& o) { return o.work_timeout == 4s; }},
       {"stopped-timeout", "8s", [](const auto& o) { return o.stopped_timeout == 8s; }},
       {"start-timeout", "5s", [](const auto& o) { return o.start_timeout == 5s; }},
-      {"stall-timeout", "6s", [](const auto& o) { return o.stall_timeout == 6s; }},
+      {"stall-timeout", "6s", [](const auto& o) { return o.stall_timeout == StallTimeout{6s}; }},
       {"grace", "7s", [](const auto& o) { return o.grace == 7s; }},
       {"clean", "off", [](const auto& o) { return o.clean == CleanPolicy::off; }},
       {"port", "1-2",

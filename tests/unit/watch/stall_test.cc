@@ -26,8 +26,8 @@ std::optional<StallReport> run(Stall& stall, TimePoint end,
 
 }  // namespace
 
-TEST_CASE("scene k: a standstill is reported once, with the ranks that are behind", "[stall]") {
-  Stall stall(10min, kStallStart);
+TEST_CASE("scene k: a standstill is reported with the ranks that are behind", "[stall]") {
+  Stall stall({10min}, kStallStart);
 
   const std::map<Rank, Collectives> stuck{
       {Rank{0}, {42, 41}}, {Rank{1}, {42, 41}}, {Rank{3}, {41, 41}}};
@@ -36,14 +36,71 @@ TEST_CASE("scene k: a standstill is reported once, with the ranks that are behin
   REQUIRE(report);
   CHECK(report->lagging == std::vector<Rank>{{3}});
   CHECK(describe(*report) ==
-        "no output and no collective finished for 601s; rank 3 is behind (41 of 42 collectives "
+        "no output and no collective finished for 10min; rank 3 is behind (41 of 42 collectives "
         "begun)");
-  CHECK_FALSE(run(stall, kStallStart + 10h, stuck));
+}
+
+TEST_CASE("a standstill is told again whenever it has become twice as long, and its end once",
+          "[stall]") {
+  Stall stall({10min}, kStallStart);
+  const std::map<Rank, Collectives> stuck{{Rank{0}, {2, 1}}, {Rank{1}, {1, 1}}};
+  CHECK_FALSE(run(stall, kStallStart + 1h, stuck)->again);
+  const auto second = run(stall, kStallStart + 1h, stuck);
+  CHECK(second->again);
+  CHECK(second->silent_for > 20min);
+  CHECK(second->silent_for < 26min);
+
+  const TimePoint moves = kStallStart + 30min;
+  stall.on_counters(Rank{1}, {2, 1}, moves);
+  CHECK(std::get<StallOver>(*stall.tick(moves)).stood == 30min);
+  CHECK(std::holds_alternative<AskCounters>(*stall.tick(moves)));
+}
+
+TEST_CASE("a stall at the job's own pace is told after twice its longest pause", "[stall]") {
+  Stall stall({}, kStallStart, 2);
+  TimePoint now = kStallStart;
+  int step = 1;
+  const auto trains_for = [&](Duration pause, int times) {
+    for (int i = 0; i < times; ++i, ++step) {
+      CHECK_FALSE(run(stall, now + pause, {{Rank{0}, {step, step}}, {Rank{1}, {step, step}}}));
+      now += pause;
+    }
+  };
+  const auto told_after = [&]() -> Duration {
+    const auto report = run(stall, now + 10h, {{Rank{0}, {99, 98}}, {Rank{1}, {98, 98}}});
+    return report ? report->silent_for : Duration::zero();
+  };
+  SECTION("of two minutes at least") {
+    trains_for(1min, 5);
+    const Duration after = told_after();
+    CHECK(after > 2min);
+    CHECK(after < 2min + 10s);
+  }
+  SECTION("of as long as a checkpoint takes") {
+    trains_for(1min, 5);
+    trains_for(6min, 1);
+    CHECK(told_after() > 8min);
+  }
+  SECTION("and of half an hour where it has never moved") {
+    CHECK(told_after() > 29min);
+  }
+}
+
+TEST_CASE("a stall at the job's own pace is told only where somebody waits, and all count",
+          "[stall]") {
+  const auto told = [](const std::map<Rank, Collectives>& counters) {
+    Stall stall({}, kStallStart, 2);
+    return run(stall, kStallStart + 10h, counters).has_value();
+  };
+  CHECK(told({{Rank{0}, {5, 4}}, {Rank{1}, {4, 4}}}));
+  CHECK_FALSE(told({{Rank{0}, {4, 4}}, {Rank{1}, {4, 4}}}));  // a server without a request
+  CHECK_FALSE(told({{Rank{0}, {5, 4}}}));                     // the other is on another node
+  CHECK_FALSE(told({{Rank{0}, {5, 4}}, {Rank{1}, {0, 0}}}));  // a torch that counts nothing
 }
 
 TEST_CASE("a job that went on in silence after a report is reported when it stands still again",
           "[stall]") {
-  Stall stall(10min, kStallStart);
+  Stall stall({10min}, kStallStart);
   REQUIRE(run(stall, kStallStart + 11min, {{Rank{0}, {1, 1}}, {Rank{1}, {1, 1}}}));
 
   const auto again = run(stall, kStallStart + 2h, {{Rank{0}, {9, 8}}, {Rank{1}, {8, 8}}});
@@ -53,18 +110,18 @@ TEST_CASE("a job that went on in silence after a report is reported when it stan
 }
 
 TEST_CASE("a rank that has begun as many collectives and finished fewer is behind too", "[stall]") {
-  Stall stall(10min, kStallStart);
+  Stall stall({10min}, kStallStart);
 
   const auto report = run(stall, kStallStart + 1h, {{Rank{0}, {42, 42}}, {Rank{1}, {42, 41}}});
 
   REQUIRE(report);
   CHECK(describe(*report) ==
-        "no output and no collective finished for 601s; rank 1 is behind (41 of 42 collectives "
+        "no output and no collective finished for 10min; rank 1 is behind (41 of 42 collectives "
         "finished)");
 }
 
 TEST_CASE("a job that writes now and then does not stand still", "[stall]") {
-  Stall stall(10min, kStallStart);
+  Stall stall({10min}, kStallStart);
   for (int i = 1; i <= 20; ++i) {
     CHECK_FALSE(run(stall, kStallStart + i * 9min));
     stall.on_output(kStallStart + i * 9min);
@@ -73,7 +130,7 @@ TEST_CASE("a job that writes now and then does not stand still", "[stall]") {
 
 TEST_CASE("output is no sign of life where every rank counts its collectives", "[stall]") {
   const bool all_count = GENERATE(true, false);
-  Stall stall(10min, kStallStart, 2);
+  Stall stall({10min}, kStallStart, 2);
   std::map<Rank, Collectives> stuck{{Rank{0}, {42, 41}}, {Rank{1}, {41, 41}}};
   if (!all_count) stuck[Rank{1}] = {};  // a torch without a flight recorder
   std::optional<StallReport> report;
@@ -84,12 +141,12 @@ TEST_CASE("output is no sign of life where every rank counts its collectives", "
   REQUIRE(report.has_value() == all_count);
   if (report)
     CHECK(describe(*report) ==
-          "no collective finished for 601s; rank 1 is behind (41 of 42 collectives begun)");
+          "no collective finished for 10min; rank 1 is behind (41 of 42 collectives begun)");
 }
 
 TEST_CASE("a rank that works outside of a collective does not stand still", "[stall]") {
   const bool inside = GENERATE(true, false);  // NCCL uses a whole CPU to wait
-  Stall stall(10min, kStallStart, 2);
+  Stall stall({10min}, kStallStart, 2);
   const std::map<Rank, Collectives> counters{{Rank{0}, {42, inside ? 41 : 42}},
                                              {Rank{1}, {42, 42}}};
   std::optional<StallReport> report;
@@ -102,32 +159,32 @@ TEST_CASE("a rank that works outside of a collective does not stand still", "[st
 }
 
 TEST_CASE("a silent job that finishes collectives does not stand still", "[stall]") {
-  Stall stall(10min, kStallStart);
+  Stall stall({10min}, kStallStart);
   for (int i = 1; i <= 20; ++i)
     CHECK_FALSE(run(stall, kStallStart + i * 5min, {{Rank{0}, {i, i}}}));
 }
 
 TEST_CASE("without a hook a standstill is reported by the output alone", "[stall]") {
-  Stall stall(10min, kStallStart);
+  Stall stall({10min}, kStallStart);
   const auto report = run(stall, kStallStart + 1h);
   REQUIRE(report);
   CHECK(report->lagging.empty());
 }
 
 TEST_CASE("after it has moved again a job can stand still once more", "[stall]") {
-  Stall stall(10min, kStallStart);
+  Stall stall({10min}, kStallStart);
   REQUIRE(run(stall, kStallStart + 1h));
   stall.on_output(kStallStart + 2h);
   CHECK(run(stall, kStallStart + 3h));
 }
 
 TEST_CASE("a stall timeout of 0 reports nothing", "[stall]") {
-  Stall stall(0s, kStallStart);
+  Stall stall({0s}, kStallStart);
   CHECK_FALSE(stall.next_deadline());
 }
 
 TEST_CASE("a job that was suspended is asked before it is said to stand still", "[stall]") {
-  Stall stall(6s, kStallStart);
+  Stall stall({6s}, kStallStart);
   stall.on_output(kStallStart + 1s);
   const TimePoint resumed = kStallStart + 16s;
 
