@@ -4,6 +4,7 @@
 #include <array>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/profile/backends.h"
 #include "safelaunch/profile/variables.h"
 
 // After a failed attempt three questions are asked in this order: does the diagnosis forbid another
@@ -12,18 +13,6 @@
 // reason, because an attempt under one costs minutes.
 namespace safelaunch::plan {
 namespace {
-
-// "gloo", "cpu:gloo,cuda:gloo". Anything else, UCC say, may use NCCL below.
-bool does_without_nccl(std::string_view backend) {
-  while (!backend.empty()) {
-    std::string_view one = backend.substr(0, backend.find(','));
-    backend.remove_prefix(std::min(one.size() + 1, backend.size()));
-    one.remove_prefix(one.find(':') == std::string_view::npos ? 0 : one.find(':') + 1);
-    if (one != "gloo" && one != "mpi") return false;
-    if (backend.empty()) return true;
-  }
-  return false;
-}
 
 /// The first NCCL that reads the variable; nullopt for one that the job's own reads.
 std::optional<nccl::Version> too_new(const std::string& name, std::optional<nccl::Version> nccl) {
@@ -222,9 +211,8 @@ NextStep fall_back(const RunPlan& plan, const diagnose::Diagnosis& diagnosis,
 
 bool may_use_nccl(const SeenOfJob& seen) {
   if (seen.nccl || seen.nccl_spoke) return true;
-  const bool others_alone =
-      !seen.backends.empty() && std::ranges::all_of(seen.backends, does_without_nccl);
-  return seen.gpu && !others_alone;
+  return seen.gpu && (seen.backends.empty() ||
+                      std::ranges::any_of(seen.backends, profile::backend_may_use_nccl));
 }
 
 bool may_change_to_gloo(const SeenOfJob& seen) {
@@ -232,7 +220,7 @@ bool may_change_to_gloo(const SeenOfJob& seen) {
   if (seen.backends.empty()) return true;
   return std::ranges::any_of(seen.backends, [&](const std::string& backend) {
     if (backend.empty()) return seen.gpu;  // NCCL for tensors on a GPU, gloo for all others
-    return backend != "jax" && !does_without_nccl(backend);
+    return profile::backend_names_nccl(backend);
   });
 }
 

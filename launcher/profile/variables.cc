@@ -6,6 +6,7 @@
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
+#include "safelaunch/profile/backends.h"
 
 // The truth about a variable is a table, taken from the sources of its readers. A name that is not
 // in it is compared with the names of its family, so that a misspelt one is told and an unknown one
@@ -363,6 +364,10 @@ std::vector<std::string> warnings_for(const VariableSettings& env) {
 std::string explain_variable(std::string_view name) {
   const std::optional<Variable> variable = truth_about(name);
   if (!variable) {
+    const auto library = library_of_variable(name);
+    if (library && !begins_with_one_of(name, kFamilies))
+      return fmt::format("{}: not known to safelaunch, which has no list of the variables of {}\n",
+                         name, library->name);
     return fmt::format("{}: not known to safelaunch{}\n", name,
                        did_you_mean(name, names_beside(name)));
   }

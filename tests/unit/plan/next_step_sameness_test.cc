@@ -76,6 +76,8 @@ TEST_CASE("for a job on gloo neither variables of NCCL nor gloo change anything"
   CHECK(struck_for({.backends = {"gloo"}, .gpu = false}) == all);
   CHECK(struck_for({.backends = {"cpu:gloo,cuda:gloo"}}) == all);
   CHECK(struck_for({.backends = {""}, .gpu = false}) == all);  // torch's own choice
+  for (const char* backend : {"hccl", "xccl", "mccl", "cncl", "cpu:gloo,npu:hccl"})
+    CHECK(struck_for({.backends = {backend}}) == all);
 }
 
 TEST_CASE("without a GPU only gloo may change anything for a job that asks for NCCL",
@@ -89,7 +91,7 @@ TEST_CASE("without a GPU only gloo may change anything for a job that asks for N
 TEST_CASE("where NCCL is, or may be, its variables count", "[sameness]") {
   CHECK(struck_for({.backends = {"nccl"}}).empty());
   CHECK(struck_for({}).empty());
-  CHECK(struck_for({.backends = {"ucc"}}).empty());
+  CHECK(struck_for({.backends = {"ucc"}}) == Names{"gloo-fallback"});  // may use NCCL below
   const nccl::Version version{2, 28, 9};  // it has spoken: a GPU that nobody saw, or another door
   CHECK(struck_for({.nccl = version, .backends = {"gloo"}, .gpu = false}) ==
         Names{"gloo-fallback"});

@@ -235,7 +235,9 @@ TEST_CASE("JAX's own options are known, and no name of another library is offere
         "JAX_DEBUG_INFS\n  read by: JAX\n  what it does: an option of jax.config\n");
   CHECK(explain_variable("JAX_LOG_COMPILE") ==
         "JAX_LOG_COMPILE: not known to safelaunch; did you mean 'JAX_LOG_COMPILES'?\n");
-  CHECK(explain_variable("HCCL_DEBUG") == "HCCL_DEBUG: not known to safelaunch\n");
+  CHECK(explain_variable("HCCL_DEBUG") ==
+        "HCCL_DEBUG: not known to safelaunch, which has no list of the variables of HCCL (Huawei "
+        "Ascend)\n");
 }
 
 TEST_CASE("what is to be used instead is a thing, so that the line reads as a sentence",
