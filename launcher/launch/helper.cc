@@ -284,6 +284,10 @@ void Helper::write_line(std::string_view line) {
     (void)::send(running_->in.get(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+void Helper::close_input() {
+  running_->in.reset();
+}
+
 void Helper::kill() {
   running_->kill();
 }

@@ -342,6 +342,7 @@ void Attempt::perform(const RecordVerdict& action) {
 
 void Attempt::perform(const RecordStall& action) {
   services_.log.record(action.line);
+  listener_.stall_told(action.line);
 }
 
 void Attempt::perform(const TellUser& tell) {

@@ -59,6 +59,8 @@ class Attempt final : Workers::Listener, ranks::RankWatch::Listener, output::Job
     /// Ranks begin to wait for others, or none waits any longer.
     virtual void ranks_wait(bool wait) = 0;
     virtual void key_pressed(int signal) = 0;
+    /// Training stands still, or moves again.
+    virtual void stall_told(const report::record::Stall& stall) = 0;
     /// Several nodes: another picture of this node's ranks, for the leader.
     virtual void ranks_pictured(const std::vector<ranks::RankPicture>& ranks) = 0;
     /// Several nodes: asks the agents of the other nodes where their ranks stand; each answer goes

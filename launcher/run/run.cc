@@ -57,6 +57,8 @@ Run::Run(plan::RunPlan plan)
       signals_(io_, [this](const launch::ReceivedSignal& received) { take(received); }),
       terminal_(io_, streams_),
       voice_(plan_, terminal_, ledger_.summary()),
+      notifier_(io_, reaper_, plan_.options.notify, plan_.environment,
+                [this](const std::string& line) { voice_.say(line); }),
       gpu_memory_(io_, reaper_, plan_.environment),
       timer_(io_),
       machine_(plan_, *this) {}
@@ -352,6 +354,17 @@ void Run::perform(const RecordCause& record) {
 
 void Run::perform(const RecordAttempt& record) {
   ledger_.add(record.summary);
+  if (const auto notice = notice_of(ledger_.summary().attempts.back())) notify(*notice);
+}
+
+// On several nodes the one that leads tells.
+void Run::notify(const Notice& notice) {
+  if (!notifier_.tells() || (nodes_ && !nodes_->leads())) return;
+  notifier_.tell(in_json(notice, ledger_.summary(), ledger_.redactor()));
+}
+
+void Run::stall_told(const report::record::Stall& stall) {
+  if (stall.phase != report::record::Stall::kAgain) notify(notice_of(stall, attempt_number_));
 }
 
 void Run::perform(const SayLine& say) {
@@ -531,7 +544,8 @@ void Run::perform(const EndRun& end) {
   if (ledger_.lost_events() > 0)
     voice_.say(fmt::format("warning: the disk was too slow: {} events of this run are not recorded",
                            ledger_.lost_events()));
-  io_.stop();
+  notify(notice_of_end(ledger_.summary()));
+  notifier_.finish([this] { io_.stop(); });
 }
 
 int run_job(plan::RunPlan plan) {

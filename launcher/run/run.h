@@ -6,6 +6,7 @@
 #include "attempt_spec.h"
 #include "leftovers.h"
 #include "nodes.h"
+#include "notifier.h"
 #include "run_ledger.h"
 #include "run_machine.h"
 #include "run_probe.h"
@@ -61,6 +62,7 @@ class Run final : Attempt::Listener, RunProbe::Listener, Nodes::Listener, Shelf 
   void perform(const ProposeEnd& end);
   void perform(const TellSignal& told);
   void perform(const EndRun& end);
+  void notify(const Notice& notice);
 
   Result<void> start_attempt(const StartAttempt& start);
   ranks::AttemptPlace prepare(const StartAttempt& start);
@@ -78,6 +80,7 @@ class Run final : Attempt::Listener, RunProbe::Listener, Nodes::Listener, Shelf 
   void attempt_stops() override;
   void ranks_wait(bool wait) override;
   void key_pressed(int signal) override;
+  void stall_told(const report::record::Stall& stall) override;
   void ranks_pictured(const std::vector<ranks::RankPicture>& ranks) override;
   void nodes_asked() override;
   void leader_answered(const ranks::RankAnswers& answers) override;
@@ -109,6 +112,7 @@ class Run final : Attempt::Listener, RunProbe::Listener, Nodes::Listener, Shelf 
   launch::SignalIntake signals_;
   output::TerminalWriter terminal_;
   RunVoice voice_;
+  Notifier notifier_;
   GpuMemory gpu_memory_;
   boost::asio::steady_timer timer_;
   RunMachine machine_;

@@ -299,6 +299,13 @@ constexpr std::array kRunOptions{
            .value = "DIR",
            .fallback = "below ~/.local/state/safelaunch",
            .help = "where everything about this run is kept"},
+    Option{.name = "notify",
+           .kind = Kind::text,
+           .scope = Scope::config,
+           .put = put_into<&RunOptions::notify>,
+           .value = "COMMAND",
+           .help = "run it by a shell when the job hangs, stands still, is healed or ends, with a "
+                   "line of JSON on its stdin"},
     Option{.name = "keep-runs",
            .kind = Kind::count,
            .scope = Scope::config,

@@ -55,6 +55,9 @@ class Helper {
   /// line.
   void write_line(std::string_view line);
 
+  /// Ends its stdin.
+  void close_input();
+
   /// Kills the helper before its deadline; its end is told as usual, and does not count as timed
   /// out.
   void kill();

@@ -1,0 +1,135 @@
+#include "notifier.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/variable_names.h"
+#include "safelaunch/host/identity.h"
+
+// A notice is made of the record's own words. The command runs as a helper of ours beside the job,
+// so a receiver that never answers holds up neither the job nor its end.
+namespace safelaunch::run {
+namespace {
+
+constexpr Duration kReceiverTakes{10'000};
+constexpr Duration kLastSecond{1'000};
+
+std::vector<int> ranks_to_name(const Failure& failure) {
+  std::vector<int> ranks;
+  for (const MissingRank& missing : failure.missing) ranks.push_back(missing.rank.value);
+  if (ranks.empty() && failure.first) ranks.push_back(failure.first->value);
+  return ranks;
+}
+
+Notice notice_about(const report::AttemptSummary& attempt, std::string event) {
+  const Failure& failure = *attempt.failure;
+  const std::string more = failure.details.empty() ? failure.explanation : failure.details;
+  return {.event = std::move(event),
+          .text = report::headline(failure) + (more.empty() ? "" : ". " + more),
+          .profile = attempt.profile,
+          .cause = failure.cause,
+          .help = failure.remedy,
+          .ranks = ranks_to_name(failure),
+          .places = failure.places,
+          .attempt = attempt.number};
+}
+
+}  // namespace
+
+std::optional<Notice> notice_of(const report::AttemptSummary& attempt) {
+  if (!attempt.failure || !is_hang(attempt.failure->kind)) return std::nullopt;
+  return notice_about(attempt, "hung");
+}
+
+Notice notice_of(const report::record::Stall& stall, int attempt) {
+  const bool over = stall.phase == report::record::Stall::kOver;
+  return {.event = over ? "moves" : "stalled",
+          .text = (over ? "training goes on, after " : "training stands still: ") + stall.text,
+          .attempt = attempt};
+}
+
+Notice notice_of_end(const report::RunSummary& run) {
+  Notice notice{.event = "ended", .text = "the job has ended well"};
+  if (!run.attempts.empty()) {
+    const report::AttemptSummary& last = run.attempts.back();
+    if (last.failure)
+      notice = notice_about(last, "failed");
+    else if (run.attempts.size() > 1)
+      notice = {.event = "healed", .text = "the job has ended well with " + last.profile};
+    notice.profile = last.profile;
+    notice.attempt = last.number;
+  } else if (run.exit_code != 0) {
+    notice = {.event = "failed", .text = run.stopped_because};
+  }
+  notice.exit_status = run.exit_code;
+  return notice;
+}
+
+std::string in_json(const Notice& notice, const report::RunSummary& run,
+                    const redact::Redactor& redactor) {
+  nlohmann::ordered_json json{{"event", notice.event}, {"text", notice.text}};
+  const auto add = [&json](const char* key, const auto& value) {
+    if (!value.empty()) json[key] = value;
+  };
+  add("cause", notice.cause);
+  add("help", notice.help);
+  add("ranks", notice.ranks);
+  add("places", notice.places);
+  add("profile", notice.profile);
+  if (notice.attempt > 0) json["attempt"] = notice.attempt;
+  if (notice.exit_status) json["exit_status"] = *notice.exit_status;
+  json["run"] = run.run_id;
+  json["host"] = host::read_identity().hostname;
+  json["command"] = run.command;
+  add("record", run.directory);
+  json["time"] = wall_time_now();
+  return redactor.redact(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+Notifier::Notifier(boost::asio::io_context& io, launch::Reaper& reaper, std::string command,
+                   Environment environment, Say say)
+    : io_(io),
+      reaper_(reaper),
+      command_(std::move(command)),
+      environment_(std::move(environment)),
+      say_(std::move(say)),
+      last_second_(io) {
+  // The end of an attempt ends everything below us that does not ask to be kept.
+  environment_[std::string(kKeepVariable)] = "1";
+}
+
+void Notifier::tell(const std::string& line) {
+  auto started = launch::Helper::start(
+      io_, reaper_, {{"/bin/sh", "-c", command_}, environment_, kReceiverTakes},
+      [](std::string_view) {}, [this](const launch::HelperEnd& end) { ended(end); });
+  if (!started) {
+    if (!std::exchange(complained_, true)) say_("warning: --notify: " + started.error().message);
+    return;
+  }
+  started->write_line(line);
+  started->close_input();
+  ++running_;
+  helpers_.push_back(std::move(*started));
+}
+
+void Notifier::ended(const launch::HelperEnd& end) {
+  const bool well = end.status && succeeded(*end.status);
+  if (!well && !std::exchange(complained_, true))
+    say_("warning: --notify: the command did not take the news: " + describe(end));
+  if (--running_ == 0 && done_) std::exchange(done_, nullptr)();
+}
+
+void Notifier::finish(std::function<void()> done) {
+  if (running_ == 0) return done();
+  done_ = std::move(done);
+  last_second_.expires_after(kLastSecond);
+  last_second_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (!cancelled && done_) {
+      say_("warning: --notify: the command takes too long for the last news");
+      std::exchange(done_, nullptr)();
+    }
+  });
+}
+
+}  // namespace safelaunch::run

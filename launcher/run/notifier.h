@@ -1,0 +1,67 @@
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <list>
+
+#include "safelaunch/launch/helper.h"
+#include "safelaunch/redact/redactor.h"
+#include "safelaunch/report/record.h"
+#include "safelaunch/report/summary.h"
+
+namespace safelaunch::run {
+
+/// What somebody is told who does not sit at the terminal (`--notify`, docs/notify.md).
+struct Notice {
+  std::string event;  ///< hung, stalled, moves, healed, failed, ended
+  std::string text;   ///< what happened, in a sentence
+  std::string profile{};
+  std::string cause{};  ///< its id; empty where there is none
+  std::string help{};
+  std::vector<int> ranks{};           ///< the missing ranks, or the rank that failed first
+  std::vector<std::string> places{};  ///< where they stand in the program
+  int attempt = 0;
+  std::optional<int> exit_status{};  ///< of safelaunch, at the end
+};
+
+/// The notice of an attempt that is over; nullopt where it did not hang: the end of the run, which
+/// is a notice too, follows at once.
+[[nodiscard]] std::optional<Notice> notice_of(const report::AttemptSummary& attempt);
+[[nodiscard]] Notice notice_of(const report::record::Stall& stall, int attempt);
+[[nodiscard]] Notice notice_of_end(const report::RunSummary& run);
+
+/// The notice as one line of JSON, without secrets.
+[[nodiscard]] std::string in_json(const Notice& notice, const report::RunSummary& run,
+                                  const redact::Redactor& redactor);
+
+/// Starts the user's command for each notice, by a shell, with the notice on its stdin. A command
+/// that takes longer than ten seconds is killed.
+class Notifier {
+ public:
+  using Say = std::function<void(const std::string& line)>;
+
+  /// An empty command tells nobody. `say` is told of a command that fails, once.
+  Notifier(boost::asio::io_context& io, launch::Reaper& reaper, std::string command,
+           Environment environment, Say say);
+
+  [[nodiscard]] bool tells() const { return !command_.empty(); }
+  void tell(const std::string& line);
+  /// Calls `done` once no command runs any more, within a second: the last ones are killed then.
+  void finish(std::function<void()> done);
+
+ private:
+  void ended(const launch::HelperEnd& end);
+
+  boost::asio::io_context& io_;
+  launch::Reaper& reaper_;
+  std::string command_;
+  Environment environment_;
+  Say say_;
+  bool complained_ = false;
+  int running_ = 0;
+  std::list<launch::Helper> helpers_;
+  boost::asio::steady_timer last_second_;
+  std::function<void()> done_;
+};
+
+}  // namespace safelaunch::run

@@ -1,0 +1,67 @@
+"""--notify: somebody who does not sit at the terminal is told, and the job never waits for it."""
+
+import json
+import sys
+import time
+
+from harness import SafelaunchTest, main
+
+HANGS_ONCE = """
+import os, time, torch.distributed as dist
+if os.environ["RANK"] == "1" and not os.path.exists("came"):
+    open("came", "w").close()
+    time.sleep(600)
+dist.init_process_group("gloo")
+"""
+
+
+class Notify(SafelaunchTest):
+    def receiver(self, then=""):
+        """A command that keeps each line of news in a file, and the file's lines."""
+        return f"cat >> {self.folder}/told; {then}"
+
+    def told(self):
+        return [json.loads(line) for line in (self.folder / "told").read_text().splitlines()]
+
+    def test_a_hang_that_another_attempt_heals_is_told_as_both(self):
+        run = self.run_safelaunch("--notify", self.receiver(), "--init-timeout", "3s", "--quiet-timeout", "2s", "--profile",
+                                  "basic,gloo-fallback", "--nproc-per-node", "2", "--", sys.executable, self.script(HANGS_ONCE))
+        self.assert_status(run, 0)
+        hung, healed = sorted(self.told(), key=lambda news: news["time"])
+        self.assertEqual((hung["event"], hung["ranks"], hung["cause"]), ("hung", [1], "rank-missing"), hung)
+        self.assertIn("time.sleep(600)", hung["places"][0])
+        self.assertEqual((healed["event"], healed["profile"], healed["exit_status"]), ("healed", "gloo-fallback", 0), healed)
+
+    def test_a_receiver_that_never_returns_does_not_hold_up_the_end(self):
+        begun = time.monotonic()
+        run = self.run_safelaunch("--notify", self.receiver("exec sleep 600"), "sh", "-c", "exit 7")
+        self.assert_status(run, 7)
+        self.assertLess(time.monotonic() - begun, 60, "it waits for a second")
+        self.assertEqual([news["event"] for news in self.told()], ["failed"])
+        self.assertIn("--notify: the command takes too long", run.err)
+
+    def test_a_receiver_that_fails_is_told_once_and_changes_nothing(self):
+        run = self.run_safelaunch("--notify", "echo no network >&2; exit 3", "true")
+        self.assert_status(run, 0)
+        self.assertEqual(run.err.count("--notify"), 1, run.err)
+        self.assertIn("exit status 3: no network", run.err)
+
+    def test_the_end_of_an_attempt_does_not_end_the_receiver_of_its_news(self):
+        """The receiver of the first attempt's news waits for what comes after the end of the second attempt."""
+        slow = (f"cd {self.folder}; cat > news.$$; if grep -q '\"attempt\":1' news.$$; then until [ -e second ]; do sleep 0.05; done; "
+                "touch first-lived; else touch second; fi")
+        fails_then = "import os, sys\nif os.path.exists('came'): sys.exit(3)\n" + HANGS_ONCE
+        run = self.run_safelaunch("--notify", slow, "--init-timeout", "3s", "--quiet-timeout", "2s", "--profile", "basic,gloo-fallback",
+                                  "--nproc-per-node", "2", "--", sys.executable, self.script(fails_then))
+        self.assert_status(run, 3)
+        self.assertTrue((self.folder / "first-lived").exists(), str(run))
+
+    def test_a_settings_file_that_nobody_has_named_may_not_set_it(self):
+        (self.folder / "safelaunch.yaml").write_text(f"options: {{notify: 'touch {self.folder}/ran'}}\n")
+        run = self.run_safelaunch("true", cwd=self.folder)
+        self.assertFalse((self.folder / "ran").exists(), str(run))
+        self.assertIn("notify", run.err)
+
+
+if __name__ == "__main__":
+    main()
