@@ -273,10 +273,12 @@ void RankMachine::hear_of_rank(Event event, const HookSpoke& from, TimePoint now
 }
 
 // Where every rank of the world knocks at a store, none of them comes on its own to another one.
-// A rank that had a failure before may be on its way through several.
+// A rank that had a failure before may be on its way through several. Of two worlds the ranks that
+// came first may look like one.
 void RankMachine::check_stores(TimePoint now) {
   const int world = stages_.world_size();
   if (!judging() || world < 2 || seen_.knocking.size() != static_cast<std::size_t>(world)) return;
+  if (stages_.may_be_one_of_several_worlds()) return;
   for (const auto& [rank, store] : seen_.knocking) {
     const auto known = stages_.ranks().find(rank);
     if (known == stages_.ranks().end()) return;

@@ -242,6 +242,11 @@ std::optional<TimePoint> Stages::overdue_at(const Standing& standing, TimePoint 
   return last;
 }
 
+bool Stages::may_be_one_of_several_worlds() const {
+  const bool beyond = !ranks_.empty() && ranks_.rbegin()->first.value >= world_size_;
+  return config_.world_size > world_size_ || beyond || !elsewhere_.empty();
+}
+
 // Several worlds below one launcher use the same numbers: a process with a number beyond the one
 // that is seen may yet enter as any rank of it.
 std::vector<Rank> Stages::without_world() const {

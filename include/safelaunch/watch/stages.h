@@ -203,6 +203,9 @@ class Stages {
   [[nodiscard]] bool all_heard() const;
   /// How many ranks there are, as far as is known.
   [[nodiscard]] int world_size() const { return world_size_; }
+  /// Whether there are, or may be, more processes than the world has ranks: they make worlds of
+  /// their own under the same numbers, and nobody knows yet who belongs to which.
+  [[nodiscard]] bool may_be_one_of_several_worlds() const;
 
  private:
   /// How one stage stands while its clock runs.

@@ -269,6 +269,14 @@ TEST_CASE("ranks that all knock at stores with other ports are told apart at onc
         "the ranks were given different stores: rank 0 127.0.0.1:40345, rank 1 127.0.0.1:48829");
 }
 
+TEST_CASE("the first ranks of two worlds below one launcher are no world with two stores",
+          "[rank_machine]") {
+  RankStory job({.stages = {.world_size = 4}, .hook = true});
+  job.waits(0, Stage::rendezvous, "127.0.0.1:40345");
+  job.waits(1, Stage::rendezvous, "127.0.0.1:48829");
+  CHECK(job.all<TellVerdict>().empty());
+}
+
 TEST_CASE("one port under two names, a port that is not chosen yet, and a second try are no proof",
           "[rank_machine]") {
   RankStory names;
