@@ -34,13 +34,34 @@ std::string awaited(const MissingRank& suspect, const RankAnswers& answers) {
 constexpr std::size_t kMostPlaces = 3;
 
 std::string places_of(const std::vector<Rank>& ranks, const RankAnswers& answers) {
+  std::vector<AlikeRanks> places;
+  for (const Rank rank : ranks)
+    if (const auto stack = answers.stacks.find(rank);
+        stack != answers.stacks.end() && !stack->second.where.empty())
+      add_alike(places, rank, stack->second.where);
   std::string text;
-  std::size_t told = 0;
+  for (const AlikeRanks& place : std::span(places).first(std::min(places.size(), kMostPlaces)))
+    text += fmt::format("; {} {} in {}", rank_list(place.ranks),
+                        place.ranks.size() == 1 ? "is" : "are", place.words);
+  return text;
+}
+
+std::vector<Rank> all_with_a_stack(const RankAnswers& answers) {
+  std::vector<Rank> ranks;
+  for (const auto& [rank, stack] : answers.stacks) ranks.push_back(rank);
+  return ranks;
+}
+
+/// Why a rank that others wait for says nothing.
+std::string silence_of(const std::vector<Rank>& ranks, const watch::StallReport& report,
+                       const RankAnswers& answers) {
+  std::string text;
   for (const Rank rank : ranks) {
-    const auto stack = answers.stacks.find(rank);
-    if (stack == answers.stacks.end() || stack->second.where.empty()) continue;
-    if (++told > kMostPlaces) break;
-    text += fmt::format("; rank {} is in {}", rank.value, stack->second.where);
+    const auto seen = report.activities.find(rank);
+    if (seen != report.activities.end() && seen->second == Activity::stopped)
+      text += fmt::format("; rank {} is stopped, by a signal or by its cgroup", rank.value);
+    else if (answers.silent.contains(rank))
+      text += fmt::format("; rank {} does not answer", rank.value);
   }
   return text;
 }
@@ -192,9 +213,11 @@ Failure verdict_of(const watch::StallReport& report, const RankAnswers& answers)
   if (!behind.empty()) verdict.waited = report.silent_for;
   std::string text = describe(report);
   for (const std::string& more :
-       {compared.contradiction, compared.behind_what, compared.together_in})
+       {compared.contradiction, compared.behind_what, compared.together_in, compared.store_waits})
     if (!more.empty()) text += "; " + more;
-  verdict.proof = text + places_of(behind.empty() ? verdict.waiting : behind, answers);
+  std::vector<Rank> placed = behind.empty() ? verdict.waiting : behind;
+  if (placed.empty()) placed = all_with_a_stack(answers);
+  verdict.proof = text + silence_of(behind, report, answers) + places_of(placed, answers);
   return verdict;
 }
 

@@ -462,7 +462,10 @@ void RankWatch::perform(const BeginTraining&) {
   standstill_.end();
   listener_.on_status({});
   listener_.on_training();
-  stall_.begin(world_size());
+  const auto is_gloo = [](const std::string& backend) { return backend == "gloo"; };
+  const bool sleeps = std::ranges::all_of(machine_.seen().backends, is_gloo);
+  stall_.begin(world_size(),
+               sleeps ? watch::Stall::Waiting::sleeps : watch::Stall::Waiting::may_spin);
 }
 
 void RankWatch::perform(const ShowStatus& show) {

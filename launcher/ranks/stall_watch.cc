@@ -58,7 +58,7 @@ std::string in_words(const host::LeftFile& lock, const std::vector<clean::StaleF
 }  // namespace
 
 watch::Collectives sum_of(const std::map<std::string, watch::GroupCounters>& groups) {
-  watch::Collectives sum;
+  watch::Collectives sum{.groups = static_cast<int>(groups.size())};
   for (const auto& [group, counters] : groups) {
     add_count(counters.enqueued, sum.begun);
     add_count(counters.completed, sum.finished);
@@ -66,9 +66,9 @@ watch::Collectives sum_of(const std::map<std::string, watch::GroupCounters>& gro
   return sum;
 }
 
-void StallWatch::begin(int ranks) {
+void StallWatch::begin(int ranks, watch::Stall::Waiting waiting) {
   if (timeout_.off()) return;
-  stall_.emplace(timeout_, Clock::now(), ranks);
+  stall_.emplace(timeout_, Clock::now(), ranks, waiting);
   rearm();
 }
 

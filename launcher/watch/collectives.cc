@@ -20,6 +20,9 @@ namespace {
 
 using Answers = std::map<Rank, RankCollectives>;
 
+// As many collectives a rank tells at most (the hook's counters.py).
+constexpr std::size_t kToldOfAllGroups = 64;
+
 std::string name_of(const CollectiveSeen& one) {
   return fmt::format("{}, collective {} of group {}", one.operation, one.number, one.group);
 }
@@ -36,13 +39,18 @@ const CollectiveSeen* stands_in(const RankCollectives& rank) {
   return found == rank.last.end() ? nullptr : &*found;
 }
 
-/// The number of the last collective that the rank has called in a group; 0: none.
+/// The number of the last collective that the rank has called in a group; 0: none. torch counts its
+/// groups by numbers that each process gives anew, and names them by others. Only the world's are
+/// the same: the counters of another name count where the last collectives are not told, or not all
+/// of them.
 std::int64_t called_in(const RankCollectives& rank, const std::string& group) {
-  const auto counted = rank.groups.find(group);
-  std::int64_t number = counted == rank.groups.end() ? 0 : counted->second.enqueued;
+  std::int64_t number = 0;
   for (const CollectiveSeen& one : rank.last)
     if (one.group == group) number = std::max(number, one.number);
-  return number;
+  const bool is_world = group == "0" || group.starts_with("0 ");
+  if (number > 0 || (!is_world && rank.told && rank.last.size() < kToldOfAllGroups)) return number;
+  const auto counted = rank.groups.find(group);
+  return counted == rank.groups.end() ? 0 : counted->second.enqueued;
 }
 
 // ---- different operations under one number ------------------------------------------------------

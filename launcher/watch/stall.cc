@@ -55,11 +55,13 @@ void Stall::on_output(TimePoint now) {
   if (output_counts() && known_) moved(now);
 }
 
-// A rank that waits in a collective may use a whole CPU for it.
 void Stall::on_activity(Rank rank, Activity activity, TimePoint now) {
-  if (!known_ || (activity != Activity::working && activity != Activity::attended)) return;
+  activities_[rank] = activity;
+  if (!known_ || told_ != Duration::zero()) return;
+  if (activity != Activity::working && activity != Activity::attended) return;
   const auto counted = counters_.find(rank);
-  if (counted == counters_.end() || !counted->second.waits()) moved(now);
+  const bool waits = counted != counters_.end() && counted->second.waits();
+  if (!waits || waiting_ == Waiting::sleeps) moved(now);
 }
 
 void Stall::on_counters(Rank rank, Collectives counters, TimePoint now) {
@@ -118,6 +120,9 @@ StallReport Stall::report(TimePoint now) const {
                      counters_,
                      output_counts(),
                      told_ != Duration::zero()};
+  report.activities = activities_;
+  const auto is_in_one = [](const auto& one) { return one.second.groups <= 1; };
+  if (!std::ranges::all_of(counters_, is_in_one)) return report;
   const Collectives most = furthest(counters_);
   for (const auto& [rank, reached] : counters_)
     if (reached < most) report.lagging.push_back(rank);

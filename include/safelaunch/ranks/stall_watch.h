@@ -41,7 +41,7 @@ class StallWatch {
       : timer_(io), timeout_(timeout), listener_(listener) {}
 
   /// `ranks`: how many the job has, on all nodes.
-  void begin(int ranks);
+  void begin(int ranks, watch::Stall::Waiting waiting = watch::Stall::Waiting::may_spin);
   void end();
   void saw_output();
   void answered(Rank rank, const watch::CountersAnswer& answer);

@@ -15,6 +15,7 @@ namespace safelaunch::watch {
 struct Collectives {
   std::int64_t begun = 0;
   std::int64_t finished = 0;
+  int groups = 0;  ///< over which both count
   [[nodiscard]] bool waits() const { return begun > finished; }
   auto operator<=>(const Collectives&) const = default;
 };
@@ -24,11 +25,12 @@ struct Collectives {
 struct StallReport {
   Duration silent_for{};
   /// Ranks that have come less far than others, the furthest behind first; empty where the counters
-  /// are equal, or where no hook answers.
+  /// are equal, where no hook answers, or where ranks are in several groups, whose sums differ.
   std::vector<Rank> lagging;
-  std::map<Rank, Collectives> counters;  ///< the counters of each rank that answered
-  bool output_counts = true;             ///< not all ranks count their collectives
-  bool again = false;                    ///< of this standstill was told before
+  std::map<Rank, Collectives> counters;   ///< the counters of each rank that answered
+  bool output_counts = true;              ///< not all ranks count their collectives
+  bool again = false;                     ///< of this standstill was told before
+  std::map<Rank, Activity> activities{};  ///< of each rank at the last look
 };
 
 /// "no output and no collective finished for 10min; rank 3 is behind (41 of 42 collectives begun)".
@@ -49,7 +51,9 @@ using StallAction = std::variant<AskCounters, StallReport, StallOver>;
 ///
 /// All ranks are asked for their counters, at their own pace once a minute. Where each rank counts,
 /// the counters alone decide: a thread that prints "alive" is no training. Else output is a sign of
-/// life too. A rank that works outside of a collective (an evaluation, a checkpoint) is training.
+/// life too. A rank that works outside of a collective (an evaluation, a checkpoint) is training;
+/// but once a standstill was told, only a collective ends it, since a thread that looks at the GPU
+/// now and then is at work, too.
 ///
 /// With a timeout of `auto` a standstill is told where every rank of the world counts its
 /// collectives and one of them waits in one (a server waits for requests in none): after twice the
@@ -57,9 +61,12 @@ using StallAction = std::variant<AskCounters, StallReport, StallOver>;
 /// pause is known.
 class Stall {
  public:
+  /// How a rank waits in a collective: NCCL may use a whole CPU for it, gloo sleeps.
+  enum class Waiting { sleeps, may_spin };
+
   /// `ranks`: how many there are.
-  Stall(StallTimeout timeout, TimePoint now, int ranks = 0)
-      : timeout_(timeout), ranks_(ranks), moved_at_(now), asked_at_(now) {}
+  Stall(StallTimeout timeout, TimePoint now, int ranks = 0, Waiting waiting = Waiting::may_spin)
+      : timeout_(timeout), ranks_(ranks), waiting_(waiting), moved_at_(now), asked_at_(now) {}
 
   void on_output(TimePoint now);
   void on_counters(Rank rank, Collectives counters, TimePoint now);
@@ -78,6 +85,7 @@ class Stall {
 
   StallTimeout timeout_;
   int ranks_;
+  Waiting waiting_;
   TimePoint moved_at_;
   TimePoint asked_at_;
   int asked_ = 0;                            // since it has moved
@@ -87,6 +95,7 @@ class Stall {
   Duration told_{};               // how long it stood still when it was told; 0: it was not
   std::optional<Duration> over_;  // a standstill that was told, and whose end was not
   std::map<Rank, Collectives> counters_;
+  std::map<Rank, Activity> activities_;
 };
 
 }  // namespace safelaunch::watch

@@ -81,3 +81,21 @@ TEST_CASE("of the ranks behind three are shown in their code", "[stall_verdict]"
   CHECK_THAT(proof, !ContainsSubstring("rank 0 is in"));
   CHECK_THAT(proof, !ContainsSubstring("rank 4 is in"));
 }
+
+TEST_CASE("a rank that is stopped, or does not answer, is told as that", "[stall_verdict]") {
+  watch::StallReport report = kSilent;
+  RankAnswers answers;
+  answers.silent[Rank{1}] = Activity::unseen;
+  CHECK_THAT(verdict_of(report, answers).proof, ContainsSubstring("; rank 1 does not answer"));
+  report.activities[Rank{1}] = Activity::stopped;
+  CHECK_THAT(verdict_of(report, answers).proof,
+             ContainsSubstring("; rank 1 is stopped, by a signal"));
+}
+
+TEST_CASE("where nobody waits, a standstill tells where all stand, alike ranks once",
+          "[stall_verdict]") {
+  RankAnswers answers;
+  for (const int rank : {0, 1, 2}) answers.stacks[Rank{rank}].where = "train.py:5 load";
+  CHECK_THAT(verdict_of({600s, {}, {}}, answers).proof,
+             ContainsSubstring("; ranks 0-2 are in train.py:5 load"));
+}

@@ -299,6 +299,16 @@ TEST_CASE("counters alone, without an answer about collectives, are no evidence"
   CHECK(compare({{Rank{0}, called({in("all_reduce")})}, {Rank{1}, counted}}).behind.empty());
 }
 
+TEST_CASE("the counters of a small group may be another's, and hide no rank that is behind",
+          "[collectives]") {
+  RankCollectives waits = called({in("all_reduce", 1, "3")});
+  RankCollectives never = called({in("all_reduce", 4, "0")});
+  never.last.front().state = CollectiveSeen::State::finished;
+  never.groups["3"] = {.enqueued = 7, .started = 7, .completed = 7};  // its fourth group
+  waits.members["3"] = never.members["3"] = {Rank{0}, Rank{2}};
+  CHECK(compare({{Rank{0}, waits}, {Rank{2}, never}}).behind == std::vector<Rank>{Rank{2}});
+}
+
 TEST_CASE("a number that one rank gives to two operations says nothing", "[collectives]") {
   const auto two_backends = called({through("broadcast"), in("all_reduce")});
   const auto late = called({through("broadcast")});

@@ -158,6 +158,32 @@ TEST_CASE("a rank that works outside of a collective does not stand still", "[st
   CHECK(report.has_value() == inside);
 }
 
+TEST_CASE("a rank that computes beside an open collective of gloo works", "[stall]") {
+  const bool sleeps = GENERATE(true, false);
+  Stall stall({10min}, kStallStart, 2, sleeps ? Stall::Waiting::sleeps : Stall::Waiting::may_spin);
+  std::optional<StallReport> report;
+  for (int i = 1; i <= 20 && !report; ++i) {
+    report = run(stall, kStallStart + i * 4min, {{Rank{0}, {42, 41}}, {Rank{1}, {42, 41}}});
+    stall.on_activity(Rank{0}, Activity::working, kStallStart + i * 4min);
+  }
+  CHECK(report.has_value() != sleeps);
+}
+
+TEST_CASE("once a standstill was told, only a collective ends it", "[stall]") {
+  Stall stall({10min}, kStallStart, 2);
+  REQUIRE(run(stall, kStallStart + 11min, {{Rank{0}, {2, 1}}, {Rank{1}, {1, 1}}}));
+  stall.on_activity(Rank{1}, Activity::working, kStallStart + 12min);  // a thread, say
+  CHECK(run(stall, kStallStart + 30min, {{Rank{0}, {2, 1}}, {Rank{1}, {1, 1}}})->again);
+}
+
+TEST_CASE("of ranks in several groups none is behind by its sum", "[stall]") {
+  Stall stall({10min}, kStallStart, 2);
+  const auto report =
+      run(stall, kStallStart + 1h, {{Rank{0}, {80, 79, 2}}, {Rank{1}, {61, 60, 1}}});
+  CHECK(report->lagging.empty());
+  CHECK(describe(*report) == "no collective finished for 10min");
+}
+
 TEST_CASE("a silent job that finishes collectives does not stand still", "[stall]") {
   Stall stall({10min}, kStallStart);
   for (int i = 1; i <= 20; ++i)
