@@ -37,7 +37,7 @@ PROGRAMS = {
     "raw keys": ([PYTHON, "-c", RAW], [("key? ", "\x03")], r"got '\x03'"),
     "curses": ([PYTHON, "-c", CURSES], [("key? ", "x")], "got x"),
     "Python": ([PYTHON, "-i", "-q", "-c", "pass"],
-               [(">>> ", "40+2\n"), ("42\r\n>>> ", "wrong\x03"), ("KeyboardInterrupt\r\n>>> ", "print('al' 'ive')\n"), ("alive", "exit()\n")], "alive"),
+               [(">>> ", "40+2\n"), ("42\r\n>>> ", "wrong"), ("wrong", "\x03"), ("KeyboardInterrupt\r\n>>> ", "print('al' 'ive')\n"), ("alive", "exit()\n")], "alive"),
     "a shell's job control": (["bash", "--norc", "-i"],
                               [("$ ", "sh -c 'echo u''p; exec sleep 1000'\n"), ("up", "\x1a"), ("Stopped", "kill %1; fg; echo do''ne\n"), ("done", "exit\n")],
                               "Terminated"),
