@@ -132,11 +132,12 @@ void AttemptMachine::take(const TrainingStalled& event, TimePoint) {
   actions_.push_back(AskRanks{kAnswersWithin});
 }
 
-// What is asked about a standstill that is over has no answer any more.
+// Where it is over before the ranks have answered, nobody has heard of it.
 void AttemptMachine::take(const TrainingMoves& event, TimePoint) {
   auto* running = std::get_if<Running>(&state_);
   if (running == nullptr) return;
-  running->stall.reset();
+  const auto untold = std::exchange(running->stall, std::nullopt);
+  if (untold && !untold->again) return;
   const std::string after = describe_duration(event.stood);
   actions_.push_back(RecordStall{{after, std::string(report::record::Stall::kOver)}});
   actions_.push_back(TellUser{fmt::format("training goes on, after {}", after)});

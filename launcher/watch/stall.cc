@@ -17,6 +17,9 @@ constexpr Duration kMinute = std::chrono::minutes(1);
 constexpr Duration kShortestStall = 2 * kMinute;
 constexpr Duration kBeforeAnyPause = 30 * kMinute;
 
+// A time of a millisecond must not keep us awake.
+constexpr Duration kShortestPause{10};
+
 // A person who was told waits for the end of it.
 constexpr Duration kOnceTold = std::chrono::seconds(10);
 
@@ -78,7 +81,7 @@ Duration Stall::limit() const {
 }
 
 Duration Stall::pause_between_questions() const {
-  if (timeout_.after) return *timeout_.after / 2;
+  if (timeout_.after) return std::max(*timeout_.after / 2, kShortestPause);
   return told_ == Duration::zero() ? kMinute : kOnceTold;
 }
 

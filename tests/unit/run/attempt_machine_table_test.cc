@@ -130,7 +130,6 @@ hang that RAS may know: record verdict, record segments, ask RAS, ask ranks
 rank's death: record verdict, record segments
 training: record segments
 stall: ask ranks
-it moves again: record stall, tell
 ranks answer: record stall, tell
 way wanted: hide, end watching, take segments to remove, stop sweep
 kill wanted: end watching, take segments, stop now
@@ -141,8 +140,8 @@ USR1: forward
 tree gone: finish output
 tree gone, output drained: over
 recording stopped: tell
-nothing: launcher ended; rank ended well; last rank failed; RAS answers; output drained;
-  time passed
+nothing: launcher ended; rank ended well; last rank failed; it moves again; RAS answers;
+  output drained; time passed
 )");
   }
   SECTION("explaining a Ctrl-C") {

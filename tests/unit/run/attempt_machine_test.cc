@@ -408,6 +408,18 @@ TEST_CASE("a hangup that nohup ignores does not reach a torchrun, which would en
   }
 }
 
+TEST_CASE("the end of a standstill of which nobody was told is not told", "[attempt]") {
+  Told attempt;
+  attempt.on(TrainingStalled{{600s, {}, {}}});
+  attempt.on(TrainingMoves{600s});
+  attempt.ranks_answer();
+  CHECK_FALSE(attempt.did<TellUser>());
+  attempt.on(TrainingStalled{{600s, {}, {}}});
+  attempt.ranks_answer();
+  attempt.on(TrainingMoves{720s});
+  CHECK(attempt.said().find("training goes on, after 12min") != std::string::npos);
+}
+
 TEST_CASE("a signal between a verdict and the ranks' answers ends ranks that no signal ends",
           "[attempt]") {
   Told attempt;
