@@ -121,6 +121,10 @@ std::string words_of(const Signal& signal) {
                      signal.sender == 0 ? "the kernel" : fmt::format("pid {}", signal.sender));
 }
 
+std::string words_of(const Stall& stall) {
+  return in_words(stall);
+}
+
 std::string words_of(const HookError& error) {
   return error.where + ": " + error.error;
 }
@@ -184,6 +188,11 @@ std::string name(const Line& line) {
 std::string in_words(const Line& line) {
   if (const auto* unknown = std::get_if<Unknown>(&line.event)) return unknown->text;
   return std::visit([](const auto& one) { return words_of(one); }, std::get<Event>(line.event));
+}
+
+std::string in_words(const Stall& stall) {
+  return (stall.phase == Stall::kOver ? "training goes on, after " : "training stands still: ") +
+         stall.text;
 }
 
 std::string in_words(const Nccl& nccl) {

@@ -138,9 +138,7 @@ void AttemptMachine::take(const TrainingMoves& event, TimePoint) {
   if (running == nullptr) return;
   const auto untold = std::exchange(running->stall, std::nullopt);
   if (untold && !untold->again) return;
-  const std::string after = describe_duration(event.stood);
-  actions_.push_back(RecordStall{{after, std::string(report::record::Stall::kOver)}});
-  actions_.push_back(TellUser{fmt::format("training goes on, after {}", after)});
+  tell({describe_duration(event.stood), std::string(report::record::Stall::kOver)});
 }
 
 void AttemptMachine::take(const RanksAnswered& event, TimePoint now) {
@@ -151,12 +149,15 @@ void AttemptMachine::take(const RanksAnswered& event, TimePoint now) {
     explain_and_stop(Explaining(*explaining), event.answers, now);
 }
 
+void AttemptMachine::tell(const report::record::Stall& line) {
+  actions_.push_back(RecordStall{line});
+  actions_.push_back(TellUser{in_words(line)});
+}
+
 void AttemptMachine::tell_stall(const watch::StallReport& report,
                                 const ranks::RankAnswers& answers) {
   const Failure verdict = ranks::verdict_of(report, answers);
-  actions_.push_back(RecordStall{
-      {describe(verdict), std::string(report.again ? report::record::Stall::kAgain : "")}});
-  actions_.push_back(TellUser{"training stands still: " + describe(verdict)});
+  tell({describe(verdict), std::string(report.again ? report::record::Stall::kAgain : "")});
   if (!rules_.kill_on_stall) return;
   outcome_.verdict = verdict;
   actions_.push_back(RecordVerdict{verdict});

@@ -242,6 +242,7 @@ class AttemptMachine {
   void explain_and_stop(const Explaining& explaining, const ranks::RankAnswers& answers,
                         TimePoint now);
   void tell_what_the_signal_met();
+  void tell(const report::record::Stall& line);
   void tell_stall(const watch::StallReport& report, const ranks::RankAnswers& answers);
   void one_has_answered();
   void stop_lost();

@@ -44,9 +44,7 @@ std::optional<Notice> notice_of(const report::AttemptSummary& attempt) {
 
 Notice notice_of(const report::record::Stall& stall, int attempt) {
   const bool over = stall.phase == report::record::Stall::kOver;
-  return {.event = over ? "moves" : "stalled",
-          .text = (over ? "training goes on, after " : "training stands still: ") + stall.text,
-          .attempt = attempt};
+  return {.event = over ? "moves" : "stalled", .text = in_words(stall), .attempt = attempt};
 }
 
 Notice notice_of_end(const report::RunSummary& run) {
@@ -100,28 +98,30 @@ Notifier::Notifier(boost::asio::io_context& io, launch::Reaper& reaper, std::str
 }
 
 void Notifier::tell(const std::string& line) {
+  const int number = ++started_;
   auto started = launch::Helper::start(
       io_, reaper_, {{"/bin/sh", "-c", command_}, environment_, kReceiverTakes},
-      [](std::string_view) {}, [this](const launch::HelperEnd& end) { ended(end); });
+      [](std::string_view) {},
+      [this, number](const launch::HelperEnd& end) { ended(number, end); });
   if (!started) {
     if (!std::exchange(complained_, true)) say_("warning: --notify: " + started.error().message);
     return;
   }
   started->write_line(line);
   started->close_input();
-  ++running_;
-  helpers_.push_back(std::move(*started));
+  running_.emplace(number, std::move(*started));
 }
 
-void Notifier::ended(const launch::HelperEnd& end) {
+void Notifier::ended(int number, const launch::HelperEnd& end) {
   const bool well = end.status && succeeded(*end.status);
   if (!well && !std::exchange(complained_, true))
     say_("warning: --notify: the command did not take the news: " + describe(end));
-  if (--running_ == 0 && done_) std::exchange(done_, nullptr)();
+  running_.erase(number);
+  if (running_.empty() && done_) std::exchange(done_, nullptr)();
 }
 
 void Notifier::finish(std::function<void()> done) {
-  if (running_ == 0) return done();
+  if (running_.empty()) return done();
   done_ = std::move(done);
   last_second_.expires_after(kLastSecond);
   last_second_.async_wait([this](const boost::system::error_code& cancelled) {

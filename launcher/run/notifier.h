@@ -2,7 +2,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <list>
+#include <map>
 
 #include "safelaunch/launch/helper.h"
 #include "safelaunch/redact/redactor.h"
@@ -50,7 +50,7 @@ class Notifier {
   void finish(std::function<void()> done);
 
  private:
-  void ended(const launch::HelperEnd& end);
+  void ended(int number, const launch::HelperEnd& end);
 
   boost::asio::io_context& io_;
   launch::Reaper& reaper_;
@@ -58,8 +58,8 @@ class Notifier {
   Environment environment_;
   Say say_;
   bool complained_ = false;
-  int running_ = 0;
-  std::list<launch::Helper> helpers_;
+  int started_ = 0;
+  std::map<int, launch::Helper> running_;  ///< by the number of their start
   boost::asio::steady_timer last_second_;
   std::function<void()> done_;
 };

@@ -367,5 +367,7 @@ struct Line {
 [[nodiscard]] std::string in_words(const Line& line);
 /// "2.28.9 · network Socket · …".
 [[nodiscard]] std::string in_words(const Nccl& nccl);
+/// "training stands still: …", "training goes on, after 12min".
+[[nodiscard]] std::string in_words(const Stall& stall);
 
 }  // namespace safelaunch::report::record
