@@ -36,8 +36,9 @@ PROGRAMS = {
     "getpass": ([PYTHON, "-c", "import getpass; print('got', getpass.getpass('word? '))"], [("word? ", "hush\n")], "got hush"),
     "raw keys": ([PYTHON, "-c", RAW], [("key? ", "\x03")], r"got '\x03'"),
     "curses": ([PYTHON, "-c", CURSES], [("key? ", "x")], "got x"),
+    # Python sleeps through a signal that comes right before its select(): the line's end wakes it.
     "Python": ([PYTHON, "-i", "-q", "-c", "pass"],
-               [(">>> ", "40+2\n"), ("42\r\n>>> ", "wrong"), ("wrong", "\x03"), ("KeyboardInterrupt\r\n>>> ", "print('al' 'ive')\n"), ("alive", "exit()\n")], "alive"),
+               [(">>> ", "40+2\n"), ("42\r\n>>> ", "wrong"), ("wrong", "\x03\n"), ("KeyboardInterrupt\r\n>>> ", "print('al' 'ive')\n"), ("alive", "exit()\n")], "alive"),
     "a shell's job control": (["bash", "--norc", "-i"],
                               [("$ ", "sh -c 'echo u''p; exec sleep 1000'\n"), ("up", "\x1a"), ("Stopped", "kill %1; fg; echo do''ne\n"), ("done", "exit\n")],
                               "Terminated"),
