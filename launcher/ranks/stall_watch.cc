@@ -83,7 +83,7 @@ void StallWatch::saw_output() {
 
 void StallWatch::answered(Rank rank, const watch::CountersAnswer& answer) {
   if (!stall_) return;
-  stall_->on_counters(rank, sum_of(answer.groups), Clock::now());
+  stall_->on_counters(rank, sum_of(answer.groups), Clock::now(), answer.stands);
   rearm();
 }
 

@@ -83,6 +83,7 @@ CountersAnswer counters_of(const Json& packet) {
                            .completed = number_of<std::int64_t>(counts, "completed").value_or(0)};
   for (const auto& [name, count] : object_of(packet, "waits").items())
     answer.waits[name] = as_number<std::int64_t>(count).value_or(0);
+  answer.stands = is_true(packet, "stands");
   return answer;
 }
 

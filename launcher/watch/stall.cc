@@ -62,12 +62,12 @@ void Stall::on_activity(Rank rank, Activity activity, TimePoint now) {
   activities_[rank] = activity;
   if (!known_ || told_ != Duration::zero()) return;
   if (activity != Activity::working && activity != Activity::attended) return;
-  const auto counted = counters_.find(rank);
-  const bool waits = counted != counters_.end() && counted->second.waits();
-  if (!waits || waiting_ == Waiting::sleeps) moved(now);
+  if (!waits(rank) || waiting_ == Waiting::sleeps) moved(now);
 }
 
-void Stall::on_counters(Rank rank, Collectives counters, TimePoint now) {
+void Stall::on_counters(Rank rank, Collectives counters, TimePoint now, bool stands) {
+  answered_at_[rank] = now;
+  stands ? void(standing_.insert(rank)) : void(standing_.erase(rank));
   if (!compared_since_) compared_since_ = now;
   const auto [known, fresh] = counters_.try_emplace(rank, counters);
   if (fresh || known->second == counters) return;
@@ -85,15 +85,22 @@ Duration Stall::pause_between_questions() const {
   return told_ == Duration::zero() ? kMinute : kOnceTold;
 }
 
-bool Stall::waits_for_others() const {
-  return std::ranges::any_of(counters_, [](const auto& one) { return one.second.waits(); });
+bool Stall::waits(Rank rank) const {
+  const auto counted = counters_.find(rank);
+  return standing_.contains(rank) || (counted != counters_.end() && counted->second.waits());
+}
+
+// In a call that is not counted a server may wait for its next request, unless all are in one.
+bool Stall::somebody_waits() const {
+  return standing_.size() == counters_.size() ||
+         std::ranges::any_of(counters_, [](const auto& one) { return one.second.waits(); });
 }
 
 // Counted from two questions too: after a while in which nobody ran, as after Ctrl-Z, all would be
 // due at once, before anything could be heard.
 bool Stall::stands_still() const {
   if (asked_ < 2 || asked_at_ < moved_at_ + std::max(limit(), 2 * told_)) return false;
-  return timeout_.after || (!output_counts() && waits_for_others());
+  return timeout_.after || (!output_counts() && somebody_waits());
 }
 
 std::optional<TimePoint> Stall::next_deadline() const {
@@ -127,8 +134,9 @@ StallReport Stall::report(TimePoint now) const {
   const auto is_in_one = [](const auto& one) { return one.second.groups <= 1; };
   if (!std::ranges::all_of(counters_, is_in_one)) return report;
   const Collectives most = furthest(counters_);
+  // What a rank that does not answer any more has reached since, nobody knows.
   for (const auto& [rank, reached] : counters_)
-    if (reached < most) report.lagging.push_back(rank);
+    if (reached < most && answered_at_.at(rank) >= asked_at_) report.lagging.push_back(rank);
   std::stable_sort(report.lagging.begin(), report.lagging.end(),
                    [&](Rank a, Rank b) { return counters_.at(a) < counters_.at(b); });
   return report;

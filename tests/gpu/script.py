@@ -41,11 +41,12 @@ def all_rows():
     import gloo
     import jobs
     import programs
+    import standstill
     import torchs_own
     import verbs
 
-    return [*verbs.ROWS, *first_calls.HEALTHY, *torchs_own.ROWS, *first_calls.FEW, *failing.ROWS, *frameworks.ROWS, *programs.ROWS, *gloo.ROWS, *jobs.ROWS, *costs.ROWS,
-            *first_calls.REST]
+    return [*verbs.ROWS, *first_calls.HEALTHY, *torchs_own.ROWS, *first_calls.FEW, *failing.ROWS, *standstill.ROWS, *frameworks.ROWS, *programs.ROWS, *gloo.ROWS, *jobs.ROWS,
+            *costs.ROWS, *first_calls.REST]
 
 
 def tell(name, said, seconds, **more):

@@ -1,4 +1,5 @@
 """Questions that safelaunch asks a worker: its stack, its counters."""
+import itertools
 import socket
 import sys
 import threading
@@ -43,6 +44,21 @@ SLEEPS_AFTER_TORCH = """
     if os.environ["RANK"] == "1":
         never_reaches_init()
     dist.init_process_group("gloo")
+"""
+RECEIVES_TWICE = """
+    import os, time, torch, torch.distributed as dist
+    dist.init_process_group("gloo")
+    def first():
+        dist.recv(torch.ones(1), 1)
+    def second():
+        dist.recv(torch.ones(1), 1)
+    if dist.get_rank() == 0:
+        first()
+        second()
+    while not os.path.exists(os.environ["GO"]):
+        time.sleep(0.01)
+    dist.send(torch.ones(1), 0)
+    time.sleep(600)
 """
 WAITS_FOR_TORCHS_LOCK = """
     import os, torch
@@ -206,6 +222,28 @@ class Answers(harness.HookTest):
                         break
                 self.assertEqual(answer["waits"]["TCPStore__waitForWorkers"], 1)
                 self.assertEqual(answer["groups"], {})
+            finally:
+                self.stop(processes)
+
+    def test_a_rank_stands_in_a_message_while_it_is_the_one_of_the_question_before(self):
+        with Collector() as collector:
+            script = harness.script(RECEIVES_TWICE)
+            go = script + ".go"
+            processes = harness.start_ranks(script, harness.environment(collector), GO=go)
+            try:
+                worker = collector.wait_for_worker("group", rank=0)
+
+                questions = itertools.count(1)
+
+                def stands_twice(function):
+                    for _ in harness.numbers_for():
+                        lines = frames(worker.ask("stack", next(questions)))
+                        if any(line.endswith(function) for line in lines) and lines[-1].endswith(" recv"):
+                            return [worker.ask("counters", next(questions))["stands"] for _ in range(2)]
+
+                self.assertEqual(stands_twice(" first"), [False, True])
+                open(go, "w").close()
+                self.assertEqual(stands_twice(" second"), [False, True])
             finally:
                 self.stop(processes)
 

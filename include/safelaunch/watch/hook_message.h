@@ -55,7 +55,8 @@ struct CountersAnswer {
   int id = 0;
   std::map<std::string, GroupCounters> groups;
   std::map<std::string, std::int64_t>
-      waits;  ///< torch's wait counters: how many threads wait there
+      waits;            ///< torch's wait counters: how many threads wait there
+  bool stands = false;  ///< a thread is in the same call of torch.distributed as at the last one
 };
 
 struct CollectivesAnswer {

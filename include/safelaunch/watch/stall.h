@@ -3,6 +3,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <variant>
 
 #include "safelaunch/base/event.h"
@@ -56,7 +57,8 @@ using StallAction = std::variant<AskCounters, StallReport, StallOver>;
 /// now and then is at work, too.
 ///
 /// With a timeout of `auto` a standstill is told where every rank of the world counts its
-/// collectives and one of them waits in one (a server waits for requests in none): after twice the
+/// collectives and one of them waits in one (a server waits for requests in none), or all stand in
+/// calls that are not counted: after twice the
 /// longest pause that the job has shown, after two minutes at least, and after 30 minutes before a
 /// pause is known.
 class Stall {
@@ -69,7 +71,9 @@ class Stall {
       : timeout_(timeout), ranks_(ranks), waiting_(waiting), moved_at_(now), asked_at_(now) {}
 
   void on_output(TimePoint now);
-  void on_counters(Rank rank, Collectives counters, TimePoint now);
+  /// `stands`: the rank is in the same call of torch.distributed as at the question before, be it
+  /// one that is not counted (send, recv, new_group).
+  void on_counters(Rank rank, Collectives counters, TimePoint now, bool stands = false);
   void on_activity(Rank rank, Activity activity, TimePoint now);
   [[nodiscard]] std::optional<StallAction> tick(TimePoint now);
   [[nodiscard]] std::optional<TimePoint> next_deadline() const;
@@ -79,7 +83,8 @@ class Stall {
   [[nodiscard]] Duration limit() const;
   [[nodiscard]] Duration pause_between_questions() const;
   [[nodiscard]] bool output_counts() const;
-  [[nodiscard]] bool waits_for_others() const;
+  [[nodiscard]] bool waits(Rank rank) const;
+  [[nodiscard]] bool somebody_waits() const;
   [[nodiscard]] bool stands_still() const;
   [[nodiscard]] StallReport report(TimePoint now) const;
 
@@ -95,6 +100,8 @@ class Stall {
   Duration told_{};               // how long it stood still when it was told; 0: it was not
   std::optional<Duration> over_;  // a standstill that was told, and whose end was not
   std::map<Rank, Collectives> counters_;
+  std::map<Rank, TimePoint> answered_at_;
+  std::set<Rank> standing_;  // in one call, as they were at the question before
   std::map<Rank, Activity> activities_;
 };
 

@@ -1,7 +1,8 @@
 """torch's own counters, read inside the process: 15 microseconds each, and no server.
 
 The flight recorder counts the collectives of each group, and keeps the last of them; the wait
-counters say in which of the store's operations a thread waits in C++.
+counters say in which of the store's operations a thread waits in C++. Messages (send, recv) and the
+making of groups are in neither; a thread that still is in such a call shows them.
 """
 import json
 import sys
@@ -15,18 +16,22 @@ _MOST_MEMBERS = 4096  # of all groups together, so that the packet stays one
 _RECORDERS = (("_dump_fr_trace_json", ""), ("_dump_nccl_trace_json", " (nccl)"))
 
 
+_CALLS = "torch/distributed/distributed_c10d.py"
+_PICKLING = ("_object_to_tensor", "_tensor_to_object")  # it works there, for minutes if need be
+
+
 def start():
     """Asks once, because waits are counted from the first question on."""
     read()
 
 
 def read():
-    """Reads {"groups": {name: {"enqueued", "started", "completed"}}, "waits": {name: active}}; empty
-    without torch."""
+    """Reads {"groups": {name: {"enqueued", "started", "completed"}}, "waits": {name: active}, "stands": bool};
+    empty without torch."""
     library = sys.modules.get("torch._C._distributed_c10d")
     if library is None:
         return {"groups": {}, "waits": {}}
-    return {"groups": _groups(library), "waits": _waits_if_counted(library)}
+    return {"groups": _groups(library), "waits": _waits_if_counted(library), "stands": _stands()}
 
 
 def finished():
@@ -43,6 +48,17 @@ def _groups(library):
                 name: int(counts["last_%s_collective" % name]) for name in ("enqueued", "started", "completed")
             }
     return groups
+
+
+def _stands():
+    """Whether a thread is in the same call of torch.distributed's as when this was asked before. A frame that was
+    seen is marked by its f_trace_lines, which only a tracer would read: to keep the frame would keep its tensors."""
+    found = False
+    for frame in sys._current_frames().values():
+        if frame.f_code.co_filename.endswith(_CALLS) and frame.f_code.co_name not in _PICKLING:
+            found = found or not frame.f_trace_lines
+            frame.f_trace_lines = False
+    return found
 
 
 def _recorded(library, **wanted):

@@ -98,6 +98,47 @@ TEST_CASE("a stall at the job's own pace is told only where somebody waits, and 
   CHECK_FALSE(told({{Rank{0}, {5, 4}}, {Rank{1}, {0, 0}}}));  // a torch that counts nothing
 }
 
+TEST_CASE("a rank that spins in a call that is not counted does not hide a stall", "[stall]") {
+  const auto told = [](bool stands) {
+    Stall stall({}, kStallStart, 2);
+    for (TimePoint now = kStallStart; now < kStallStart + 2h; now += 1min) {
+      const auto action = stall.tick(now);
+      if (action && std::holds_alternative<StallReport>(*action)) return true;
+      stall.on_counters(Rank{0}, {4, 4}, now, stands);
+      stall.on_counters(Rank{1}, {5, 4}, now);
+      stall.on_activity(Rank{0}, Activity::working, now);
+    }
+    return false;
+  };
+  CHECK(told(true));
+  CHECK_FALSE(told(false));
+}
+
+TEST_CASE("a circle of messages stands still though nobody waits in a collective", "[stall]") {
+  const auto told = [](bool both) {
+    Stall stall({}, kStallStart, 2);
+    for (TimePoint now = kStallStart; now < kStallStart + 2h; now += 1min) {
+      const auto action = stall.tick(now);
+      if (action && std::holds_alternative<StallReport>(*action)) return true;
+      stall.on_counters(Rank{0}, {4, 4}, now, true);
+      stall.on_counters(Rank{1}, {4, 4}, now, both);
+    }
+    return false;
+  };
+  CHECK(told(true));
+  CHECK_FALSE(told(false));  // a worker that waits for the next request of its server
+}
+
+TEST_CASE("a rank that does not answer any more is not said to be behind", "[stall]") {
+  Stall stall({10min}, kStallStart);
+  stall.on_counters(Rank{1}, {800, 800}, kStallStart);
+
+  const auto report = run(stall, kStallStart + 1h, {{Rank{0}, {855, 854}}});
+
+  REQUIRE(report);
+  CHECK(report->lagging.empty());
+}
+
 TEST_CASE("a job that went on in silence after a report is reported when it stands still again",
           "[stall]") {
   Stall stall({10min}, kStallStart);
