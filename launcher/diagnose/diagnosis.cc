@@ -66,6 +66,18 @@ Decision decide(const Case& now, const Cause& cause) {
   return RetrySame{cause.backoff, is_port(cause) ? With::another_port : With::nothing_new};
 }
 
+/// Whether training that failed so may do better from its checkpoint: a mistake of the script, or
+/// too little memory on a GPU, would come again.
+bool passes(const Case& now, const Cause& cause, const Decision& decision) {
+  constexpr std::array<std::string_view, 7> kFromOutside{
+      cause::kRankDied,       cause::kCommandKilled, cause::kHostOom,    cause::kChildDied,
+      cause::kDataLoaderDied, cause::kDeviceFailure, cause::kRankCrashed};
+  const auto* stop = std::get_if<Stop>(&decision);
+  if (stop == nullptr || stop->reason != StopReason::training_begun) return false;
+  return is_stuck(now.evidence.failure.kind) || cause.retry != Retry::never ||
+         std::ranges::find(kFromOutside, cause.id) != kFromOutside.end();
+}
+
 /// The ranks that raised or printed a victim's line, or ended too.
 std::vector<Rank> victims_of(const Case& now, std::optional<Rank> first) {
   std::vector<Rank> victims;
@@ -148,6 +160,7 @@ Diagnosis diagnose(const Evidence& evidence, const Catalogue& catalogue) {
   failure.title = cause.title;
   failure.certainty = choice.certainty;
   failure.remedy = cause.remedy;
+  diagnosis.passes = passes(now, cause, diagnosis.decision);
   failure.communication = !std::holds_alternative<Stop>(diagnosis.decision);
   FirstSigns signs = now.signs;
   signs.shows_cause = shows(cause, diagnosis.shown_by);

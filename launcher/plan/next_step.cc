@@ -82,7 +82,8 @@ bool same_otherwise(const profile::Profile& a, const profile::Profile& b) {
 /// Settings that only show more of an attempt, or end it differently. They heal nothing, so a
 /// fallback never tries a profile for them alone.
 bool shows_the_same(const profile::Profile& a, const profile::Profile& b) {
-  return a.ras == b.ras && a.faulthandler == b.faulthandler && a.on_stall == b.on_stall;
+  return a.ras == b.ras && a.faulthandler == b.faulthandler && a.on_stall == b.on_stall &&
+         a.resume == b.resume && a.restarts == b.restarts;
 }
 
 bool finds_the_same(const Found& a, const Found& b) {
@@ -171,10 +172,11 @@ std::string without_the_others(const RunPlan& plan) {
   return "one node alone cannot start " + whose + " again";
 }
 
-// A profile that heals the cause, and is no link of the chain, takes no link's place.
+// A profile that heals the cause, and is no link of the chain, takes no link's place, nor does a
+// start from a checkpoint.
 int most_attempts(const RunPlan& plan, const RunProgress& progress) {
   if (plan.options.max_attempts) return plan.max_attempts;
-  return plan.max_attempts +
+  return plan.max_attempts + progress.resumed +
          static_cast<int>(std::ranges::count_if(progress.tried, [&](const std::string& name) {
            return std::ranges::find(plan.chain_names, name) == plan.chain_names.end();
          }));

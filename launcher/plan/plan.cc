@@ -193,13 +193,24 @@ Result<void> plan_party(RunPlan& plan) {
 // Nobody has said after how long the job is to be ended, and its own pace is a guess.
 Result<void> refuse_to_kill_at_no_time(const RunPlan& plan) {
   for (const profile::Profile& one : plan.chain)
-    if (one.on_stall == profile::OnStall::kill &&
+    if (one.on_stall != profile::OnStall::report &&
         !plan.options.stall_timeout.value_or(one.timeouts.stall).after)
       return Error{Errc::usage,
-                   fmt::format("profile {} ends training that stands still (on_stall: kill); say "
+                   fmt::format("profile {} ends training that stands still (on_stall: {}); say "
                                "after how long: timeouts: {{stall: 10min}}, or --stall-timeout",
-                               one.name)};
+                               one.name, name(one.on_stall))};
   return {};
+}
+
+// The other nodes would have to find the same checkpoint, and start at the same moment.
+Result<void> refuse_to_resume_on_several_nodes(const RunPlan& plan) {
+  const auto resumes =
+      std::ranges::find_if(plan.chain, [](const auto& one) { return one.resume.has_value(); });
+  if (resumes == plan.chain.end() || !plan.others_start_ranks()) return {};
+  return Error{Errc::usage,
+               fmt::format("profile {} starts training again from a checkpoint (resume); that "
+                           "works only where all ranks are started here",
+                           resumes->name)};
 }
 
 // DeepSpeed hands them to the hosts that it reaches by ssh. Where an agent on each node starts its
@@ -298,6 +309,7 @@ Result<RunPlan> make_plan(settings::RunOptions options, Configuration configurat
   take_deepspeed_variables(plan);
   if (const Result<void> chain = load_chain(plan); !chain) return chain.error();
   if (const Result<void> time = refuse_to_kill_at_no_time(plan); !time) return time.error();
+  if (const Result<void> here = refuse_to_resume_on_several_nodes(plan); !here) return here.error();
   warn_of_variables(plan);
   warn_of_options(plan);
   return plan;

@@ -20,10 +20,12 @@ constexpr std::array kKeys{"name"sv,      "description"sv, "extends"sv,  "heals"
                            "worsens"sv,   "cost"sv,        "nodes"sv,    "env"sv,
                            "unset"sv,     "force"sv,       "backend"sv,  "verify"sv,
                            "ras"sv,       "args"sv,        "timeouts"sv, "on_stall"sv,
-                           "processes"sv, "python"sv,      "options"sv,  "process_group_timeout"sv};
+                           "processes"sv, "python"sv,      "options"sv,  "process_group_timeout"sv,
+                           "resume"sv,    "restarts"sv};
 constexpr std::array kTimeoutKeys{"init"sv, "collective"sv, "quiet"sv,
                                   "work"sv, "start"sv,      "stall"sv};
 constexpr std::array kArgumentKeys{"append"sv, "replace"sv};
+constexpr std::array kResumeKeys{"newer"sv, "marker"sv, "append"sv};
 constexpr std::array kPythonKeys{"faulthandler"sv};
 
 constexpr std::array kCosts{Choice<Cost>{"none", Cost::none}, Choice<Cost>{"small", Cost::small},
@@ -35,7 +37,8 @@ constexpr std::array kVerifies{Choice<Verify>{"observe", Verify::observe},
                                Choice<Verify>{"inject", Verify::inject}};
 constexpr std::array kRases{Choice<Ras>{"off", Ras::off}, Choice<Ras>{"ask", Ras::ask}};
 constexpr std::array kOnStalls{Choice<OnStall>{"report", OnStall::report},
-                               Choice<OnStall>{"kill", OnStall::kill}};
+                               Choice<OnStall>{"kill", OnStall::kill},
+                               Choice<OnStall>{"restart", OnStall::restart}};
 constexpr std::array kNodes{Choice<Nodes>{"any", Nodes::any}, Choice<Nodes>{"one", Nodes::one}};
 
 template <class T, std::size_t N>
@@ -135,6 +138,32 @@ Mistakes read_args(const YamlNode& node, ArgumentChanges& args) {
   return reader.mistakes();
 }
 
+Mistakes read_resume(const YamlNode& node, std::optional<Resume>& resume) {
+  resume.reset();
+  if (node.kind == YamlNode::Kind::scalar && node.text == "off") return {};
+  Resume wanted;
+  YamlReader reader(node, "resume", kResumeKeys);
+  reader.read("newer", wanted.newer);
+  reader.read("marker", wanted.marker);
+  reader.read("append", wanted.append);
+  if (wanted.newer.empty() == wanted.marker.empty() && reader.well_so_far())
+    reader.fail(node.place,
+                "resume needs either `newer: 'ckpt/*.pt'`, the checkpoints, or `marker: "
+                "ckpt/latest`, a file that is written once one is whole");
+  resume = std::move(wanted);
+  return reader.mistakes();
+}
+
+Mistakes read_restarts(const YamlNode& node, int& restarts) {
+  constexpr int kMost = 1000;
+  const auto number = to_number(node.text);
+  if (node.kind != YamlNode::Kind::scalar || !number || *number < 1 || *number > kMost)
+    return Mistake{node.place,
+                   fmt::format("restarts: '{}' is not a number from 1 to {}", node.text, kMost)};
+  restarts = *number;
+  return {};
+}
+
 Mistakes read_python(const YamlNode& node, bool& faulthandler) {
   YamlReader reader(node, "python", kPythonKeys);
   reader.read("faulthandler", faulthandler);
@@ -227,6 +256,10 @@ void read_behaviour(YamlReader& reader, Profile& profile) {
   reader.read<Verify>("verify", profile.verify, kVerifies);
   reader.read<Ras>("ras", profile.ras, kRases);
   reader.read<OnStall>("on_stall", profile.on_stall, kOnStalls);
+  reader.read_with("resume",
+                   [&](const YamlNode& node) { return read_resume(node, profile.resume); });
+  reader.read_with("restarts",
+                   [&](const YamlNode& node) { return read_restarts(node, profile.restarts); });
   reader.read_with("process_group_timeout", [&](const YamlNode& node) {
     return read_group_timeout(node, profile.process_group_timeout);
   });
@@ -249,6 +282,10 @@ Result<Profile> read_over(Profile profile, const YamlNode& root, const Mistakes&
   read_identity(reader, root, profile);
   read_variables(reader, profile);
   read_behaviour(reader, profile);
+  const YamlNode* on_stall = root.find("on_stall");
+  if (on_stall != nullptr && profile.on_stall == OnStall::restart && !profile.resume)
+    reader.fail(on_stall->place,
+                "on_stall: restart needs `resume: {newer: 'ckpt/*', append: […]}`");
   if (!reader.mistakes().empty()) return error_of(reader.mistakes());
   return profile;
 }

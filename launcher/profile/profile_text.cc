@@ -74,6 +74,14 @@ std::string show_timeouts(const Profile& profile) {
       name(profile.on_stall));
 }
 
+std::string show_resume(const Profile& profile) {
+  if (!profile.resume) return {};
+  const auto& [newer, marker, append] = *profile.resume;
+  return fmt::format(
+      "resume: {{{}: {}, append: {}}}\nrestarts: {}\n", marker.empty() ? "newer" : "marker",
+      yaml_quoted(marker.empty() ? newer : marker), yaml_list(append), profile.restarts);
+}
+
 std::string show_arguments(const ArgumentChanges& args) {
   std::string text = fmt::format("args:\n  append: {}\n", yaml_list(args.append));
   text += args.replace.empty() ? "  replace: {}\n" : "  replace:\n";
@@ -117,6 +125,7 @@ std::string only_by_a_run(const Profile& profile) {
   if (profile.verify == Verify::inject) parts.emplace_back("verify: inject");
   if (profile.ras == Ras::ask) parts.emplace_back("ras: ask");
   if (profile.args != ArgumentChanges{}) parts.emplace_back("args");
+  if (profile.resume) parts.emplace_back("resume");
   if (parts.empty()) return {};
   return fmt::format("# only a run can do this ({}): safelaunch --profile {} COMMAND\n",
                      join(parts, ", "), profile.name);
@@ -157,6 +166,12 @@ Json arguments_of(const ArgumentChanges& args) {
   return {{"append", args.append}, {"replace", std::move(replace)}};
 }
 
+Json resume_of(const Resume& resume) {
+  const bool by_marker = !resume.marker.empty();
+  return {{by_marker ? "marker" : "newer", by_marker ? resume.marker : resume.newer},
+          {"append", resume.append}};
+}
+
 Json force_of(const Profile& profile) {
   return profile.force_all ? Json(true) : Json(profile.force);
 }
@@ -181,6 +196,10 @@ Json to_json(const Profile& profile) {
       profile.process_group_timeout ? Json(seconds(*profile.process_group_timeout)) : Json();
   result["timeouts"] = timeouts_of(profile.timeouts);
   result["on_stall"] = name(profile.on_stall);
+  if (profile.resume) {
+    result["resume"] = resume_of(*profile.resume);
+    result["restarts"] = profile.restarts;
+  }
   result["processes"] = profile.processes ? Json(*profile.processes) : Json();
   if (!profile.ladder.empty()) result["processes"] = profile.ladder;
   result["args"] = arguments_of(profile.args);
@@ -200,6 +219,7 @@ Profile without_secrets(Profile profile) {
   for (auto& [variable, setting] : profile.env)
     setting.value = redactor.redact(variable, setting.value);
   profile.args.append = redactor.redact(profile.args.append);
+  if (profile.resume) profile.resume->append = redactor.redact(profile.resume->append);
   for (auto& [option, value] : profile.args.replace)
     if (value) value = redactor.redact(option, *value);
   for (auto& [option, setting] : profile.options)
@@ -229,7 +249,7 @@ std::string render_profile(const Profile& with_secrets) {
   std::string text = show_identity(profile) + show_variables(profile);
   text += fmt::format("backend: {}\nverify: {}\nras: {}\n", name(profile.backend),
                       name(profile.verify), name(profile.ras));
-  text += show_timeouts(profile);
+  text += show_timeouts(profile) + show_resume(profile);
   text += fmt::format("processes: {}\n", processes_of(profile));
   text += show_arguments(profile.args);
   text += fmt::format("python: {{faulthandler: {}}}\n", profile.faulthandler);

@@ -322,8 +322,14 @@ std::string Attempt::mark() const {
   return std::string(value_or(spec_.workers.front().environment, kOwnerVariable));
 }
 
+void Attempt::perform(const KeepOutput&) {
+  if (!seen_.tails.empty()) return;
+  for (const WorkerSpec& worker : spec_.workers)
+    for (const output::StdStream stream : {output::StdStream::out, output::StdStream::err})
+      seen_.tails.push_back({{worker.rank, stream}, output_.tail({worker.rank, stream})});
+}
+
 void Attempt::perform(const HideOutput&) {
-  keep_tails();
   output_.hide();
 }
 
@@ -364,8 +370,7 @@ void Attempt::perform(const FinishOutput&) {
 }
 
 void Attempt::perform(const AttemptOver&) {
-  // Where the output was hidden the tails were kept then, since the later words come of our stop.
-  if (seen_.tails.empty()) keep_tails();
+  perform(KeepOutput{});
   static_cast<AttemptOutcome&>(seen_) = machine_.outcome();
   seen_.ranks = watch_.seen();
   if (!blames_cuda(seen_)) return end();
@@ -380,12 +385,6 @@ void Attempt::perform(const AttemptOver&) {
 // Posted, because the listener destroys this object, which is in the middle of a call.
 void Attempt::end() {
   boost::asio::post(services_.io, [this] { listener_.attempt_ended(finished_record()); });
-}
-
-void Attempt::keep_tails() {
-  for (const WorkerSpec& worker : spec_.workers)
-    for (const output::StdStream stream : {output::StdStream::out, output::StdStream::err})
-      seen_.tails.push_back({{worker.rank, stream}, output_.tail({worker.rank, stream})});
 }
 
 // A link shows also what is still to come.
@@ -406,6 +405,8 @@ AttemptRecord Attempt::finished_record() {
   record.ranks = watch_.seen();
   record.stages = watch_.stages_reached();
   record.took = age();
+  if (record.failed_at)
+    record.failed_for = std::chrono::duration_cast<Duration>(Clock::now() - *record.failed_at);
   record.picture = watch_.picture();
   record_nccl(services_.log, record.ranks.nccl);
   services_.log.count_the_rest();

@@ -149,6 +149,7 @@ class Attempt final : Workers::Listener, ranks::RankWatch::Listener, output::Job
   void perform(const EndWatching& end);
   void perform(const RecordSegments& record);
   void perform(const TakeSegments& take);
+  void perform(const KeepOutput& keep);
   void perform(const HideOutput& hide);
   void perform(const StopJob& stop);
   void perform(const NoteMainEnded& note);
@@ -158,7 +159,6 @@ class Attempt final : Workers::Listener, ranks::RankWatch::Listener, output::Job
   void perform(const FinishOutput& finish);
   void perform(const AttemptOver& over);
   void hear_ras(const std::string& answer);
-  void keep_tails();
   void on_tree_gone(const std::vector<launch::Survivor>& survivors);
   void end();
   [[nodiscard]] AttemptRecord finished_record();

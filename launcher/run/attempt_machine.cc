@@ -81,6 +81,7 @@ void AttemptMachine::take(const StartFailed&, TimePoint) {
 void AttemptMachine::take(const WorkerEnded& event, TimePoint now) {
   const bool asked_to_end = outcome_.signal && is<Stopping>();
   if (!runs() && !asked_to_end) return;  // its end is our doing
+  if (!succeeded(event.status)) note_failure(now);
   // The first failure is the status that counts, because later ones are mostly its consequences.
   if (!outcome_.command || succeeded(*outcome_.command)) outcome_.command = event.status;
   // Whoever started the ranks has made a success of it: one that failed was caught.
@@ -108,6 +109,7 @@ void AttemptMachine::take(const AllWorkersEnded&, TimePoint) {
 // and may show what no stage has shown.
 void AttemptMachine::take(const VerdictFell& event, TimePoint now) {
   outcome_.verdict = event.verdict;
+  note_failure(now);
   trained_ = event.trained;
   actions_.push_back(RecordVerdict{event.verdict});
   actions_.push_back(RecordSegments{});
@@ -125,9 +127,11 @@ void AttemptMachine::take(const TrainingBegan&, TimePoint) {
 }
 
 // The job goes on while its ranks are asked: a standstill may be a long evaluation.
-void AttemptMachine::take(const TrainingStalled& event, TimePoint) {
+void AttemptMachine::take(const TrainingStalled& event, TimePoint now) {
   auto* running = std::get_if<Running>(&state_);
   if (running == nullptr) return;
+  // It was asked for twice as often as that, and may have stood still since the question before.
+  if (!stands_since_) stands_since_ = now - event.report.silent_for * 3 / 2;
   running->stall = event.report;
   actions_.push_back(AskRanks{kAnswersWithin});
 }
@@ -136,6 +140,7 @@ void AttemptMachine::take(const TrainingStalled& event, TimePoint) {
 void AttemptMachine::take(const TrainingMoves& event, TimePoint) {
   auto* running = std::get_if<Running>(&state_);
   if (running == nullptr) return;
+  stands_since_.reset();
   const auto untold = std::exchange(running->stall, std::nullopt);
   if (untold && !untold->again) return;
   tell({describe_duration(event.stood), std::string(report::record::Stall::kOver)});
@@ -144,9 +149,14 @@ void AttemptMachine::take(const TrainingMoves& event, TimePoint) {
 void AttemptMachine::take(const RanksAnswered& event, TimePoint now) {
   if (is<Asking>()) return one_has_answered();
   if (auto* running = std::get_if<Running>(&state_); running != nullptr && running->stall)
-    return tell_stall(*std::exchange(running->stall, std::nullopt), event.answers);
+    return tell_stall(*std::exchange(running->stall, std::nullopt), event.answers, now);
   if (const auto* explaining = std::get_if<Explaining>(&state_))
     explain_and_stop(Explaining(*explaining), event.answers, now);
+}
+
+// What training had stood still for a while had failed then already.
+void AttemptMachine::note_failure(TimePoint now) {
+  if (!outcome_.failed_at) outcome_.failed_at = stands_since_.value_or(now);
 }
 
 void AttemptMachine::tell(const report::record::Stall& line) {
@@ -154,13 +164,20 @@ void AttemptMachine::tell(const report::record::Stall& line) {
   actions_.push_back(TellUser{in_words(line)});
 }
 
-void AttemptMachine::tell_stall(const watch::StallReport& report,
-                                const ranks::RankAnswers& answers) {
+void AttemptMachine::hide_output() {
+  actions_.push_back(KeepOutput{});
+  actions_.push_back(HideOutput{});
+}
+
+void AttemptMachine::tell_stall(const watch::StallReport& report, const ranks::RankAnswers& answers,
+                                TimePoint now) {
   const Failure verdict = ranks::verdict_of(report, answers);
   tell({describe(verdict), std::string(report.again ? report::record::Stall::kAgain : "")});
   if (!rules_.kill_on_stall) return;
   outcome_.verdict = verdict;
+  note_failure(now);
   actions_.push_back(RecordVerdict{verdict});
+  actions_.push_back(KeepOutput{});
   begin_stop({launch::StopMode::polite, SIGTERM, rules_.grace.in_all});
 }
 
@@ -174,7 +191,7 @@ void AttemptMachine::one_has_answered() {
 
 // A stuck job and its launcher complain of the TERM that we send: no news, and no evidence.
 void AttemptMachine::stop_lost() {
-  if (is_stuck(outcome_.verdict->kind)) actions_.push_back(HideOutput{});
+  if (is_stuck(outcome_.verdict->kind)) hide_output();
   trained_ ? begin_stop(sweep()) : make_way();
 }
 
@@ -252,7 +269,7 @@ void AttemptMachine::take(const WayWanted&, TimePoint) {
   const auto* running = std::get_if<Running>(&state_);
   if (running == nullptr || running->launcher_reacts_until) return;
   outcome_.gave_way = true;
-  actions_.push_back(HideOutput{});
+  hide_output();
   make_way();
 }
 

@@ -127,7 +127,11 @@ struct TakeSegments {
   bool remove_later = false;  ///< another attempt may follow, and what they leave is in its way
   bool operator==(const TakeSegments&) const = default;
 };
-/// Keep the last output as evidence, and show no more: later words come of our stopping the job.
+/// Keep the last output as evidence: later words come of our stopping the job. They are shown only
+/// where the ranks may tell of what they save.
+struct KeepOutput {
+  bool operator==(const KeepOutput&) const = default;
+};
 struct HideOutput {
   bool operator==(const HideOutput&) const = default;
 };
@@ -162,8 +166,8 @@ struct AttemptOver {
 };
 
 using AttemptAction = std::variant<AskRanks, AskRas, ForwardSignal, EndWatching, RecordSegments,
-                                   TakeSegments, HideOutput, StopJob, NoteMainEnded, RecordVerdict,
-                                   RecordStall, TellUser, FinishOutput, AttemptOver>;
+                                   TakeSegments, KeepOutput, HideOutput, StopJob, NoteMainEnded,
+                                   RecordVerdict, RecordStall, TellUser, FinishOutput, AttemptOver>;
 
 /// Decides what one attempt does, from its start until it is over; `Attempt` performs it. Pure: the
 /// time is handed in.
@@ -243,7 +247,10 @@ class AttemptMachine {
                         TimePoint now);
   void tell_what_the_signal_met();
   void tell(const report::record::Stall& line);
-  void tell_stall(const watch::StallReport& report, const ranks::RankAnswers& answers);
+  void note_failure(TimePoint now);
+  void tell_stall(const watch::StallReport& report, const ranks::RankAnswers& answers,
+                  TimePoint now);
+  void hide_output();
   void one_has_answered();
   void stop_lost();
   void make_way();
@@ -263,6 +270,7 @@ class AttemptMachine {
   AttemptOutcome outcome_;
   std::variant<Running, Explaining, Asking, Stopping, Draining, Over> state_ = Running{};
   Met met_;
+  std::optional<TimePoint> stands_since_;  ///< at the latest, where the training stands still
   bool trained_ = false;                ///< the job has trained, or may have, as the verdict said
   std::vector<AttemptAction> actions_;  ///< the actions of the present call
 };

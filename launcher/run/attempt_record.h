@@ -25,11 +25,15 @@ struct AttemptOutcome {
   std::optional<int> signal;       ///< the user's signal that stopped the job
   std::optional<int> late_signal;  ///< a user's signal while the job was being stopped already
   bool gave_way = false;           ///< ended by us for another profile, before it had failed
+  /// When it failed: a rank died, or the training came to stand still. None: it went well, or was
+  /// told to end.
+  std::optional<TimePoint> failed_at;
 };
 
 /// All that is known of an attempt once it is over: its diagnosis rests on this.
 struct AttemptRecord : AttemptOutcome {
   Duration took{};
+  Duration failed_for{};  ///< since it had failed
   ranks::RanksSeen ranks;
   std::string ras;  ///< the trouble that NCCL's RAS reported; empty: none, or not asked
   std::vector<Finding> troubled_gpus;  ///< those of an attempt that ended with an error of CUDA's

@@ -329,7 +329,7 @@ AttemptSpec rules_of_watch(const AttemptInputs& inputs) {
   spec.stages.awaited_nodes = nodes_awaited_by_launcher(inputs);
   spec.start = plan.options.start_timeout.value_or(inputs.profile.timeouts.start);
   spec.stall = plan.options.stall_timeout.value_or(inputs.profile.timeouts.stall);
-  spec.kill_on_stall = inputs.profile.on_stall == profile::OnStall::kill && spec.stall.after;
+  spec.kill_on_stall = inputs.profile.on_stall != profile::OnStall::report && spec.stall.after;
   spec.ras = inputs.profile.ras;
   spec.directory = inputs.directory;
   spec.hook = inputs.hook;

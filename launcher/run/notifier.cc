@@ -38,6 +38,11 @@ Notice notice_about(const report::AttemptSummary& attempt, std::string event) {
 }  // namespace
 
 std::optional<Notice> notice_of(const report::AttemptSummary& attempt) {
+  if (attempt.failure && attempt.resumes) {
+    Notice notice = notice_about(attempt, "restarted");
+    notice.text += " Next: " + attempt.next;
+    return notice;
+  }
   if (!attempt.failure || !is_hang(attempt.failure->kind)) return std::nullopt;
   return notice_about(attempt, "hung");
 }

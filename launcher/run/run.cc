@@ -414,6 +414,11 @@ const diagnose::Catalogue& Run::catalogue() {
   return diagnose::catalogue();
 }
 
+std::optional<plan::Checkpoint> Run::newest_checkpoint(const std::string& pattern) {
+  return disk_.within(kDiskAnswersWithin, [pattern] { return plan::newest_checkpoint(pattern); })
+      .value_or(std::nullopt);
+}
+
 void Run::write_json_report() {
   const std::filesystem::path file = plan::json_file(plan_.options);
   if (file.empty()) return;

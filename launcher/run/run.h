@@ -72,6 +72,7 @@ class Run final : Attempt::Listener, RunProbe::Listener, Nodes::Listener, Shelf 
   std::span<const profile::Profile> all_profiles() override;
   std::optional<profile::Profile> profile_named(const std::string& name) override;
   const diagnose::Catalogue& catalogue() override;
+  std::optional<plan::Checkpoint> newest_checkpoint(const std::string& pattern) override;
   [[nodiscard]] plan::NextStep would_follow(const diagnose::Diagnosis& diagnosis,
                                             const std::vector<std::string>& tried) override;
   void on_switch(const diagnose::Diagnosis& diagnosis, const plan::NextStep& step) override;

@@ -105,7 +105,11 @@ void RunMachine::start(const profile::Profile& profile) {
     return actions_.push_back(ProposeAttempt{profile_, attempts_ + 1, former_port_});
   }
   state_ = Attempting{};
-  actions_.push_back(StartAttempt{profile_, attempts_ + 1, former_port_, {}, by_loopback_});
+  actions_.push_back(StartAttempt{resume_ ? plan::resumed(profile_, *resume_) : profile_,
+                                  attempts_ + 1,
+                                  former_port_,
+                                  {},
+                                  by_loopback_});
 }
 
 void RunMachine::note_profile(const profile::Profile& profile) {
@@ -278,12 +282,29 @@ void RunMachine::fail(const EndedAttempt& attempt) {
   strike(attempt.refuted);
   plan::RunProgress now = progress(diagnosis, tried_, attempts_);
   now.impasse = plan::impasse_of(attempt.evidence, diagnosis);
-  const plan::NextStep step = plan::next_step(plan_, diagnosis, now);
+  plan::NextStep step = plan::next_step(plan_, diagnosis, now);
+  if (diagnosis.passes && !warned_) step = step_from_checkpoint(attempt.record, std::move(step));
   if (now.impasse) impasses_.push_back(*now.impasse);
   if (!step.profile) return give_up(std::move(summary), diagnosis, step);
   if (!worth_probing(attempt.evidence, diagnosis, step)) return follow(std::move(summary), step);
   state_ = Probing{std::move(summary), diagnosis};
   actions_.push_back(ProbeCandidates{profile_, candidates_after(diagnosis)});
+}
+
+// No profile of the chain heals what fails in training; the job's own checkpoint may.
+plan::NextStep RunMachine::step_from_checkpoint(const AttemptRecord& record,
+                                                plan::NextStep otherwise) {
+  const auto& resume = profile_.resume ? profile_.resume : resume_;
+  const bool used_up = plan_.options.max_attempts && attempts_ >= *plan_.options.max_attempts;
+  if (!resume || used_up || plan_.others_start_ranks()) return otherwise;
+  const plan::FailedTraining training{record.took, record.failed_for,
+                                      shelf_.newest_checkpoint(plan::pattern_of(*resume)), starts_};
+  plan::NextStep step = plan::resume_step(profile_, *resume, training);
+  if (!step.profile) return step;
+  starts_ = plan::has_new_checkpoint(training) ? 1 : *starts_ + 1;
+  resume_ = *resume;
+  ++resumed_;
+  return step;
 }
 
 bool RunMachine::stands_as_before(const EndedAttempt& attempt) {
@@ -335,7 +356,8 @@ plan::RunProgress RunMachine::progress(const diagnose::Diagnosis& diagnosis,
           warned_,
           agrees_,
           std::nullopt,
-          impasses_};
+          impasses_,
+          resumed_};
 }
 
 plan::NextStep RunMachine::step_after(const diagnose::Diagnosis& diagnosis) const {
@@ -398,10 +420,11 @@ void RunMachine::take(const ProfileChosen& event, TimePoint) {
 
 void RunMachine::follow(report::AttemptSummary summary, const plan::NextStep& step) {
   summary.next = step.profile->name + ": " + step.why;
+  summary.resumes = step.resumes;
   actions_.push_back(RecordAttempt{std::move(summary)});
   actions_.push_back(TellFallback{step});
   if (step.other_port) former_port_ = plan::FormerPort::was_taken;
-  if (step.profile->name == profile_.name) ++retries_of_profile_;
+  if (step.profile->name == profile_.name && !step.resumes) ++retries_of_profile_;
   state_ = Waiting{*step.profile, step.wait};
   actions_.push_back(AwaitGpuMemory{});
 }

@@ -10,6 +10,7 @@
 #include "safelaunch/plan/host_checks.h"
 #include "safelaunch/plan/next_step.h"
 #include "safelaunch/plan/port_choice.h"
+#include "safelaunch/plan/resume.h"
 #include "safelaunch/report/summary.h"
 
 namespace safelaunch::run {
@@ -225,6 +226,8 @@ class Shelf {
   /// A profile that another node has named; nullopt where there is none of that name.
   virtual std::optional<profile::Profile> profile_named(const std::string& name) = 0;
   virtual const diagnose::Catalogue& catalogue() = 0;
+  /// nullopt also where the disk does not answer.
+  virtual std::optional<plan::Checkpoint> newest_checkpoint(const std::string& pattern) = 0;
 
  protected:
   ~Shelf() = default;
@@ -330,6 +333,8 @@ class RunMachine {
   [[nodiscard]] bool may_name_the_loopback() const;
   void take_seen(const EndedAttempt& attempt);
   [[nodiscard]] bool stands_as_before(const EndedAttempt& attempt);
+  [[nodiscard]] plan::NextStep step_from_checkpoint(const AttemptRecord& record,
+                                                    plan::NextStep otherwise);
   void strike(const std::vector<std::string>& refuted);
   [[nodiscard]] plan::RunProgress progress(const diagnose::Diagnosis& diagnosis,
                                            std::vector<std::string> tried, int attempts) const;
@@ -367,6 +372,9 @@ class RunMachine {
   int attempts_ = 0;          ///< how many attempts have ended
   profile::Profile profile_;  ///< the profile of the present attempt, or of the last
   int retries_of_profile_ = 0;
+  std::optional<profile::Resume> resume_;  ///< how all attempts begin since one began so
+  int resumed_ = 0;                        ///< attempts that followed from a checkpoint
+  std::optional<int> starts_;              ///< those from the newest one
   plan::FormerPort former_port_ = plan::FormerPort::none;
   std::vector<std::string> tried_;
   plan::SeenOfJob seen_;

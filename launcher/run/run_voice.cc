@@ -94,6 +94,7 @@ void RunVoice::tell_of_start(int attempt, const std::string& profile, std::optio
 void RunVoice::tell_of_fallback(const plan::NextStep& step) {
   say(report::verdict_screen(summary_.attempts.back()));
   tell_of_struck_out(step);
+  if (step.resumes) return say("the training starts again " + step.why);
   say(fmt::format("retrying with {} ({}); cost: {}", step.profile->name, step.why,
                   plan::cost_in_words(plan_, *step.profile)));
 }

@@ -89,6 +89,8 @@ struct Diagnosis {
                                      ///< into the catalogue
   std::vector<std::string> commands{};
   Decision decision{};
+  /// The training had begun, and a start from its checkpoint may not meet the failure again.
+  bool passes = false;
 };
 
 /// Names the cause of a failed attempt. The lines of the rank that failed first count before those

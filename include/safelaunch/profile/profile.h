@@ -27,7 +27,11 @@ enum class Verify { observe, inject };
 enum class Ras { off, ask };
 
 /// The answer to training that stalls for longer than timeouts.stall.
-enum class OnStall { report, kill };
+enum class OnStall {
+  report,
+  kill,
+  restart,  ///< from a checkpoint, see Resume
+};
 
 /// On how many nodes the profile can work.
 enum class Nodes { any, one };
@@ -57,6 +61,16 @@ struct ArgumentChanges {
   /// Option → its new value; none takes the option away. Acts only where the option is there.
   std::map<std::string, std::optional<std::string>, std::less<>> replace;
   bool operator==(const ArgumentChanges&) const = default;
+};
+
+/// How the job goes on from a checkpoint of its own when training has failed.
+struct Resume {
+  /// A pattern (`ckpt/*`) of the checkpoints, each a file or a folder, from the working directory.
+  std::string newer;
+  /// In its place: of files that are there, or are written anew, only once a checkpoint is whole.
+  std::string marker;
+  std::vector<std::string> append;  ///< arguments with which the script goes on from the newest
+  bool operator==(const Resume&) const = default;
 };
 
 /// An id in `heals` or `worsens`, and where it stands.
@@ -89,6 +103,8 @@ struct Profile {
   std::optional<Duration> process_group_timeout;
   Timeouts timeouts;
   OnStall on_stall = OnStall::report;
+  std::optional<Resume> resume;  ///< none: training that has failed is never started again
+  int restarts = 3;              ///< starts from one and the same checkpoint
   std::optional<int> processes;  ///< processes a node; none: as many as without the profile
   /// All numbers of processes that the profile lists, to be tried in this order; `processes` is the
   /// first. Empty where it gives one number, or none.

@@ -20,6 +20,7 @@ struct AttemptSummary {
   std::optional<Failure> failure;  ///< none if the command ended with status 0
   bool told_by_itself = false;     ///< the job's own last words on the screen explain it
   std::string next;  ///< "conservative: next in the chain"; empty for the last attempt
+  bool resumes = false;  ///< the next one starts from a checkpoint; not in outcome.json
 };
 
 /// How an attempt ended, in the words of outcome.json: "completed", "failed in communication".

@@ -257,7 +257,7 @@ TEST_CASE("a bad profile is refused at the exact place, with what to do", "[prof
        "p.yaml:2:1: a profile has no key 'environment'; there are name, description, extends, "
        "heals, worsens, cost, nodes, env, unset, force, backend, verify, ras, args, timeouts, "
        "on_stall, "
-       "processes, python, options, process_group_timeout"},
+       "processes, python, options, process_group_timeout, resume, restarts"},
       {"cost: lagre",
        "p.yaml:1:7: 'lagre' is not one of none, small, medium, large; did you mean 'large'?"},
       {"cost: [large]", "p.yaml:1:7: cost must be one value, not a list"},
@@ -266,7 +266,16 @@ TEST_CASE("a bad profile is refused at the exact place, with what to do", "[prof
       {"backend: glo", "p.yaml:1:10: 'glo' is not one of keep, gloo; did you mean 'gloo'?"},
       {"backend: nccl", "p.yaml:1:10: 'nccl' is not one of keep, gloo"},
       {"verify: yes", "p.yaml:1:9: 'yes' is not one of observe, inject"},
-      {"on_stall: die", "p.yaml:1:11: 'die' is not one of report, kill"},
+      {"on_stall: restart",
+       "p.yaml:1:11: on_stall: restart needs `resume: {newer: 'ckpt/*', append: […]}`"},
+      {"resume: {append: [--resume]}",
+       "p.yaml:1:9: resume needs either `newer: 'ckpt/*.pt'`, the checkpoints, or `marker: "
+       "ckpt/latest`, a file that is written once one is whole"},
+      {"resume: {newer: a, marker: b}",
+       "p.yaml:1:9: resume needs either `newer: 'ckpt/*.pt'`, the checkpoints, or `marker: "
+       "ckpt/latest`, a file that is written once one is whole"},
+      {"resume: {never: a}", "p.yaml:1:10: resume has no key 'never'; did you mean 'newer'?"},
+      {"on_stall: die", "p.yaml:1:11: 'die' is not one of report, kill, restart"},
       {"nodes: 1", "p.yaml:1:8: '1' is not one of any, one"},
       {"name: a b", "p.yaml:1:7: 'a b' cannot be a profile's name (letters, digits, - and _)"},
       {"name: ../x", "p.yaml:1:7: '../x' cannot be a profile's name (letters, digits, - and _)"},

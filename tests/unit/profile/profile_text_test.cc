@@ -148,7 +148,13 @@ TEST_CASE("a profile that is shown reads back as the same, whatever it says", "[
   all.force_all = true;
   Profile null = plain;
   null.name = "Null";
-  for (const Profile& profile : {plain, rich(), all, null}) {
+  Profile resumes = plain;
+  resumes.on_stall = OnStall::restart;
+  resumes.restarts = 5;
+  resumes.resume = {.newer = "ckpt/*.pt", .marker = "", .append = {"--resume", "la'st"}};
+  Profile marked = resumes;
+  marked.resume = {.newer = "", .marker = "ckpt/latest", .append = {}};
+  for (const Profile& profile : {plain, rich(), all, null, resumes, marked}) {
     INFO(profile.name);
     const Profile again = without_places(read_back(profile));
     const Profile wanted = without_places(profile);
@@ -156,6 +162,7 @@ TEST_CASE("a profile that is shown reads back as the same, whatever it says", "[
     CHECK(again.ladder == wanted.ladder);
     CHECK(again.args == wanted.args);
     CHECK(again.timeouts == wanted.timeouts);
+    CHECK(again.resume == wanted.resume);
     CHECK(again.options == wanted.options);
   }
 }

@@ -67,7 +67,7 @@ TEST_CASE("a key of a profile that has one value refuses every other form", "[wr
       one_value("backend", "'?' is not one of keep, gloo"),
       one_value("verify", "'?' is not one of observe, inject"),
       one_value("ras", "'?' is not one of off, ask"),
-      one_value("on_stall", "'?' is not one of report, kill"),
+      one_value("on_stall", "'?' is not one of report, kill, restart"),
   };
   for (const Key& key : keys) check_forms(key);
 }
@@ -95,6 +95,11 @@ TEST_CASE("a key of a profile that has several values refuses every other form",
       {"process_group_timeout: ", "", kTimeout,
        "process_group_timeout: '?' is neither keep nor a duration such as 30min", kTimeout,
        kTimeout},
+      {"resume: ", "", "resume must be a map of keys to values, not nothing", "", "", ""},
+      {"restarts: ", "", "restarts: '' is not a number from 1 to 1000",
+       "restarts: '?' is not a number from 1 to 1000",
+       "restarts: '' is not a number from 1 to 1000",
+       "restarts: '' is not a number from 1 to 1000"},
       {"processes: ", "", kProcesses, "processes: '?' is neither keep nor a number from 1 to 4096",
        "", kProcesses},
       {"timeouts: ", "", "timeouts must be a map of keys to values, not nothing",

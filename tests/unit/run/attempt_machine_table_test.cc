@@ -19,6 +19,7 @@ struct AttemptWord {
   std::string operator()(const TakeSegments& take) const {
     return take.remove_later ? "take segments to remove" : "take segments";
   }
+  std::string operator()(const KeepOutput&) const { return "keep"; }
   std::string operator()(const HideOutput&) const { return "hide"; }
   std::string operator()(const StopJob& stop) const {
     constexpr std::array kModes{"polite", "sweep", "now"};
@@ -82,7 +83,7 @@ rank's death: record verdict, record segments
 training: record segments
 stall: ask ranks
 it moves again: record stall, tell
-way wanted: hide, end watching, take segments to remove, stop sweep
+way wanted: keep, hide, end watching, take segments to remove, stop sweep
 kill wanted: end watching, take segments, stop now
 INT: ask ranks
 INT while ranks wait: ask ranks
@@ -131,7 +132,7 @@ rank's death: record verdict, record segments
 training: record segments
 stall: ask ranks
 ranks answer: record stall, tell
-way wanted: hide, end watching, take segments to remove, stop sweep
+way wanted: keep, hide, end watching, take segments to remove, stop sweep
 kill wanted: end watching, take segments, stop now
 INT: ask ranks
 INT while ranks wait: ask ranks
@@ -177,9 +178,9 @@ hang that RAS may know: record verdict, record segments
 rank's death: record verdict, record segments
 training: record segments
 kill wanted: end watching, take segments, stop now
-INT: hide, end watching, take segments to remove, stop sweep, stop polite
-INT while ranks wait: hide, end watching, take segments to remove, stop sweep, stop polite
-TERM: hide, end watching, take segments to remove, stop sweep, stop polite
+INT: keep, hide, end watching, take segments to remove, stop sweep, stop polite
+INT while ranks wait: keep, hide, end watching, take segments to remove, stop sweep, stop polite
+TERM: keep, hide, end watching, take segments to remove, stop sweep, stop polite
 USR1: forward
 tree gone: finish output
 tree gone, output drained: over

@@ -118,6 +118,8 @@ class RunStory : public testing::Deeds<RunAction>, Shelf {
   /// The profiles of the chain that are unread until one more is needed.
   std::vector<profile::Profile> unread;
   bool read_catalogue = false;
+  std::optional<plan::Checkpoint> newest;  ///< of the job's checkpoints
+  std::vector<std::string> asked_for_checkpoints;
 
   explicit RunStory(std::vector<std::string> chain = profile::default_chain()) {
     plan.chain_names = std::move(chain);
@@ -194,6 +196,10 @@ class RunStory : public testing::Deeds<RunAction>, Shelf {
   std::optional<profile::Profile> profile_named(const std::string& name) override {
     const auto named = std::ranges::find(plan.chain, name, &profile::Profile::name);
     return named == plan.chain.end() ? std::nullopt : std::optional(*named);
+  }
+  std::optional<plan::Checkpoint> newest_checkpoint(const std::string& pattern) override {
+    asked_for_checkpoints.push_back(pattern);
+    return newest;
   }
   const diagnose::Catalogue& catalogue() override {
     read_catalogue = true;

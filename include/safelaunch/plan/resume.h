@@ -1,0 +1,46 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "safelaunch/plan/next_step.h"
+
+namespace safelaunch::plan {
+
+/// The newest of the job's own checkpoints.
+struct Checkpoint {
+  std::string path;  ///< as the pattern finds it: "ckpt/step40.pt"
+  Duration age{};    ///< since anything was last written into it
+};
+
+/// Looks for the newest file, or folder, that the pattern (glob(7)) finds; a folder is as new as
+/// the newest file below it. Empty files, and what cannot be read, do not count. May wait for a
+/// dead file server.
+[[nodiscard]] std::optional<Checkpoint> newest_checkpoint(const std::string& pattern);
+
+/// What is looked for.
+[[nodiscard]] const std::string& pattern_of(const profile::Resume& resume);
+
+/// A training that has failed, and what it has left behind. Times are counted back from now.
+struct FailedTraining {
+  Duration began{};   ///< since the attempt began
+  Duration failed{};  ///< since it stood still, or its first rank died
+  std::optional<Checkpoint> newest;
+  /// Starts from the checkpoint before; none: no attempt was started from one yet.
+  std::optional<int> starts;
+};
+
+/// Whether, and why, the job is started again from its newest checkpoint; pure. It must be newer
+/// than the attempt, or the attempt must itself have begun from one; and it must have lain
+/// untouched when the training failed, since one that was being written may be cut off; a marker
+/// need not.
+[[nodiscard]] NextStep resume_step(const profile::Profile& profile, const profile::Resume& resume,
+                                   const FailedTraining& training);
+
+/// Whether a checkpoint was finished since the attempt began.
+[[nodiscard]] bool has_new_checkpoint(const FailedTraining& training);
+
+/// The profile whose script goes on from a checkpoint.
+[[nodiscard]] profile::Profile resumed(profile::Profile profile, const profile::Resume& resume);
+
+}  // namespace safelaunch::plan

@@ -1,0 +1,121 @@
+#include "safelaunch/plan/resume.h"
+
+#include <glob.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <iterator>
+#include <ranges>
+
+#include "safelaunch/base/format.h"
+
+namespace safelaunch::plan {
+namespace {
+
+namespace fs = std::filesystem;
+using FileTime = fs::file_time_type;
+
+/// A checkpoint that was written this shortly before the training failed may be cut off.
+constexpr Duration kUntouched = std::chrono::seconds(5);
+
+constexpr Duration kFirstPause = std::chrono::seconds(10);
+constexpr Duration kLongestPause = std::chrono::minutes(10);
+
+/// No checkpoint has more files; a pattern that finds a whole home must not keep us busy.
+constexpr std::size_t kMostFiles = 100'000;
+
+std::optional<FileTime> written_at(const fs::path& file) {
+  std::error_code none;
+  if (!fs::is_regular_file(file, none) || fs::file_size(file, none) == 0 || none)
+    return std::nullopt;
+  const FileTime at = fs::last_write_time(file, none);
+  return none ? std::nullopt : std::optional(at);
+}
+
+std::optional<FileTime> newest_below(const fs::path& folder) {
+  std::optional<FileTime> newest;
+  std::size_t seen = 0;
+  std::error_code none;
+  fs::recursive_directory_iterator file(folder, none);
+  for (; !none && file != fs::recursive_directory_iterator() && ++seen < kMostFiles;
+       file.increment(none))
+    newest = std::max(newest, written_at(file->path()));
+  return newest;
+}
+
+std::vector<std::string> found_by(const std::string& pattern) {
+  glob_t found{};
+  std::vector<std::string> paths;
+  if (::glob(pattern.c_str(), GLOB_NOSORT | GLOB_TILDE, nullptr, &found) == 0)
+    paths.assign(found.gl_pathv,
+                 std::next(found.gl_pathv, static_cast<std::ptrdiff_t>(found.gl_pathc)));
+  ::globfree(&found);
+  return paths;
+}
+
+NextStep not_again(std::string why) {
+  NextStep step;
+  step.why = std::move(why);
+  return step;
+}
+
+}  // namespace
+
+std::optional<Checkpoint> newest_checkpoint(const std::string& pattern) {
+  std::optional<FileTime> newest;
+  std::string path;
+  for (std::string& one : found_by(pattern)) {
+    std::error_code none;
+    const auto at = fs::is_directory(one, none) ? newest_below(one) : written_at(one);
+    if (at <= newest) continue;
+    newest = at;
+    path = std::move(one);
+  }
+  if (!newest) return std::nullopt;
+  const auto age = std::chrono::duration_cast<Duration>(FileTime::clock::now() - *newest);
+  return Checkpoint{std::move(path), std::max(Duration::zero(), age)};
+}
+
+const std::string& pattern_of(const profile::Resume& resume) {
+  return resume.marker.empty() ? resume.newer : resume.marker;
+}
+
+bool has_new_checkpoint(const FailedTraining& training) {
+  return training.newest && training.newest->age < training.began;
+}
+
+NextStep resume_step(const profile::Profile& profile, const profile::Resume& resume,
+                     const FailedTraining& training) {
+  if (!training.newest)
+    return not_again(fmt::format("no checkpoint is there ({})", pattern_of(resume)));
+  const auto& [path, age] = *training.newest;
+  const bool is_new = has_new_checkpoint(training);
+  if (!is_new && !training.starts)
+    return not_again(
+        fmt::format("no checkpoint was finished since the start; the newest, {}, is {} old", path,
+                    describe_duration(age)));
+  if (resume.marker.empty() && age < training.failed + kUntouched)
+    return not_again(
+        fmt::format("{} was written within {} before the training failed, so it may be "
+                    "cut off (a marker tells that it is whole: docs/resume.md)",
+                    path, describe_duration(kUntouched)));
+  const int starts = is_new ? 0 : *training.starts;
+  if (starts >= profile.restarts)
+    return not_again(fmt::format("{} start{} from {} brought no new checkpoint", starts,
+                                 starts == 1 ? "" : "s", path));
+  NextStep step;
+  step.profile = profile;
+  step.resumes = true;
+  if (starts > 0)
+    step.wait = std::min(kLongestPause, kFirstPause * (1 << std::min(starts - 1, 10)));
+  step.why = fmt::format("from {}, written {} ago", path, describe_duration(age));
+  return step;
+}
+
+profile::Profile resumed(profile::Profile profile, const profile::Resume& resume) {
+  std::ranges::copy(resume.append, std::back_inserter(profile.args.append));
+  return profile;
+}
+
+}  // namespace safelaunch::plan
