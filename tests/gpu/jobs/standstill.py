@@ -58,6 +58,10 @@ def receives_from_nobody(ones):
     step(ones)
 
 
+def receive_in_a_circle(ones):
+    dist.recv(ones, 1 - RANK)
+
+
 def kernel_never_ends(ones):
     if RANK == 1:
         torch.cuda._compile_kernel(ENDLESS, "endless")((1, 1, 1), (1, 1, 1), (torch.zeros(1, device="cuda"),))

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import signal
 
 from gpu_harness import job, wait_until
@@ -14,9 +15,11 @@ TOLD = {
     "is_stopped": r"[Rr]ank 1 .*stopped",
     "calls_another": r"is all_gather on rank 1, but all_reduce on rank 0",
     "receives_from_nobody": r"receives_from_nobody",
+    "receive_in_a_circle": r"ranks 0 1 are in .*standstill\.py:\d+ (receive_in_a_circle|train|step)",
     "kernel_never_ends": r"standstill\.py:\d+ step",
     "groups_cross": r"groups_cross",
 }
+NOT_OVER_DOUBLES = ["calls_another", "receive_in_a_circle", "kernel_never_ends"]
 MOVES = ["evaluates_alone", "waits_for_its_device_once", "saves", "replays_a_graph", "compiles", "leaves_one_open"]
 
 
@@ -34,7 +37,7 @@ def told(kind):
         words = short(" ".join(line for line in ended.err.splitlines() if re.search("finished for|rank 1", line)))
         return Said(bool(stands()) and re.search(TOLD[kind], ended.err, re.S) is not None, "stall" if stands() else None, words)
 
-    return Row(f"standstill: {kind}", 35, play, over_doubles=kind != "kernel_never_ends")
+    return Row(f"standstill: {kind}", 35, play, over_doubles=kind not in NOT_OVER_DOUBLES)
 
 
 def moves(kind):
@@ -44,4 +47,20 @@ def moves(kind):
     return Row(f"no standstill: {kind}", 45, play, over_doubles=False)
 
 
-ROWS = [*map(told, TOLD), *map(moves, MOVES)]
+def resumes(scene):
+    """Killed, then hung, and then as far as one that nothing befell."""
+    profile = scene.folder / "resumes.yaml"
+    profile.write_text("name: resumes\nextends: basic\ntimeouts: {stall: 5s}\non_stall: restart\n"
+                       "resume: {marker: 'ckpt/*.pt', append: [--resume]}\noptions: {grace: 3s}\n")
+    bare = scene.run_safelaunch(*PATIENT, "--", *job("checkpoints.py"), env=scene.environment())
+    shutil.rmtree(scene.folder / "ckpt", ignore_errors=True)
+    (scene.folder / "fault-15-1").write_text("killed")
+    (scene.folder / "fault-33-0").write_text("hung")
+    run = scene.run_safelaunch("--profile", profile, *PATIENT[1:], "--", *job("checkpoints.py"), env=scene.environment())
+    weights = [re.findall("weights .*", each.out) for each in (bare, run)]
+    ends = [attempt["end"] for attempt in run.attempts]
+    ok = len(weights[0]) == 1 and weights[0] == weights[1] and ends == ["failed", "stalled in training", "completed"]
+    return Said(ok, None, short(f"{weights} {ends} {'' if ok else run}"))
+
+
+ROWS = [Row("goes on from a checkpoint", 60, resumes), *map(told, TOLD), *map(moves, MOVES)]
