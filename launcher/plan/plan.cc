@@ -202,15 +202,23 @@ Result<void> refuse_to_kill_at_no_time(const RunPlan& plan) {
   return {};
 }
 
-// The other nodes would have to find the same checkpoint, and start at the same moment.
-Result<void> refuse_to_resume_on_several_nodes(const RunPlan& plan) {
-  const auto resumes =
-      std::ranges::find_if(plan.chain, [](const auto& one) { return one.resume.has_value(); });
-  if (resumes == plan.chain.end() || !plan.others_start_ranks()) return {};
-  return Error{Errc::usage,
-               fmt::format("profile {} starts training again from a checkpoint (resume); that "
-                           "works only where all ranks are started here",
-                           resumes->name)};
+// Better now than when training has failed. The other nodes would have to find the same checkpoint,
+// and start at the same moment.
+Result<void> refuse_to_resume(const RunPlan& plan) {
+  for (const profile::Profile& one : plan.chain) {
+    if (!one.resume) continue;
+    if (plan.others_start_ranks())
+      return Error{Errc::usage,
+                   fmt::format("profile {} starts training again from a checkpoint (resume); that "
+                               "works only where all ranks are started here",
+                               one.name)};
+    if (!plan.command.script && !one.resume->append.empty())
+      return Error{Errc::usage,
+                   fmt::format("profile {} adds arguments to the script (resume), but safelaunch "
+                               "cannot tell where the script begins in this command",
+                               one.name)};
+  }
+  return {};
 }
 
 // DeepSpeed hands them to the hosts that it reaches by ssh. Where an agent on each node starts its
@@ -309,7 +317,7 @@ Result<RunPlan> make_plan(settings::RunOptions options, Configuration configurat
   take_deepspeed_variables(plan);
   if (const Result<void> chain = load_chain(plan); !chain) return chain.error();
   if (const Result<void> time = refuse_to_kill_at_no_time(plan); !time) return time.error();
-  if (const Result<void> here = refuse_to_resume_on_several_nodes(plan); !here) return here.error();
+  if (const Result<void> able = refuse_to_resume(plan); !able) return able.error();
   warn_of_variables(plan);
   warn_of_options(plan);
   return plan;

@@ -80,7 +80,8 @@ bool is_common(const watch::ExceptionTold& told, const ranks::RankAnswers& answe
 void take_hidden(const ranks::RanksSeen& ranks, diagnose::Evidence& evidence) {
   if (evidence.failure.kind != FailureKind::hung) return;
   for (const auto& [rank, stack] : ranks.answers.stacks) {
-    if (!stack.handled || is_common(*stack.handled, ranks.answers)) continue;
+    if (!stack.handled || !stack.handled->leaves || is_common(*stack.handled, ranks.answers))
+      continue;
     evidence.hidden.push_back(stack.handled->raised);
     evidence.remarks.push_back(fmt::format("rank {} raised {}, and waits before anybody sees it",
                                            rank.value, in_words(*stack.handled)));

@@ -53,8 +53,8 @@ RankRaised raised_of(const Json& object, Rank rank) {
 }
 
 ExceptionTold told_of(const Json& object, Rank rank) {
-  return {raised_of(object, rank),
-          summarize({{"", texts_of(object, "frames", kMostFrames, kLongestText)}})};
+  return {.raised = raised_of(object, rank),
+          .where = summarize({{"", texts_of(object, "frames", kMostFrames, kLongestText)}})};
 }
 
 // As Python has it: the negative number of a signal.
@@ -68,6 +68,7 @@ StackAnswer stack_of(const Json& packet, Rank rank) {
   StackAnswer answer{.id = id_of(packet), .threads = {}};
   if (const Json* handled = field_of(packet, "handled"); handled && handled->is_object())
     answer.handled = told_of(*handled, rank);
+  if (answer.handled) answer.handled->leaves = is_true(packet, "leaves");
   for (const Json& thread : array_of(packet, "threads"))
     if (answer.threads.size() < kMostThreads)
       answer.threads.push_back(

@@ -102,8 +102,11 @@ std::string summarize(const std::vector<PythonThread>& threads) {
     const std::string_view next = called(std::span(frames).subspan(*user + 1));
     return next.empty() ? shown(frames[*user]) : shown(frames[*user]) + " → " + printable(next);
   }
-  for (const PythonThread& thread : threads)
-    if (!thread.frames.empty()) return shown(parse(thread.frames.back()));
+  for (const PythonThread& thread : threads) {
+    const std::vector<Frame> frames = frames_of(thread);
+    const auto last = std::find_if_not(frames.rbegin(), frames.rend(), is_hook);
+    if (last != frames.rend()) return shown(*last);
+  }
   return {};
 }
 

@@ -179,6 +179,7 @@ class Answers(harness.HookTest):
                 self.assertEqual((handled["type"], handled["err"], handled["comm"]), ("KeyError", "'labels'", False))
                 self.assertRegex(handled["frames"][-1], r"train\.py:\d+ train$")
                 self.assertIn("KeyError: 'labels'", handled["traceback"])
+                self.assertTrue(answer["leaves"])
             finally:
                 self.stop(processes)
 

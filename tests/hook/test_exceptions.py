@@ -213,6 +213,47 @@ class Uncaught(harness.HookTest):
         self.assertIn("no_such_argument", result.err)
 
 
+class Handled(harness.HookTest):
+    """Which exception goes on to the caller when the place that handles it is through."""
+
+    SHAPES = {
+        "try:\n  fails()\nfinally:\n  here()": True,
+        "try:\n  fails()\nfinally:\n  if True:\n    for i in range(1): here()": True,
+        "with context(here):\n  fails()": True,
+        "try:\n  fails()\nexcept KeyError:\n  here()\n  raise": True,
+        "try:\n  fails()\nexcept KeyError as error:\n  here()\n  raise RuntimeError from error": True,
+        "try:\n  fails()\nexcept KeyError:\n  here()": False,
+        "try:\n  fails()\nexcept KeyError as error:\n  here()\nelse:\n  raise ValueError": False,
+        "try:\n  fails()\nexcept:\n  while True:\n    here()\n    break": False,
+        "try:\n  try:\n    fails()\n  except KeyError:\n    here()\nfinally:\n  print()": False,
+        "def makes_up():\n  try:\n    fails()\n  except (KeyError, OSError):\n    return here()\nmakes_up()": False,
+    }
+
+    def test_only_what_no_except_makes_up_for_leaves(self):
+        class context:
+            def __init__(self, exit):
+                self.exit = exit
+
+            def __enter__(self):
+                pass
+
+            def __exit__(self, *_):
+                self.exit()
+
+        def fails():
+            raise KeyError("labels")
+
+        for shape, expected in self.SHAPES.items():
+            with self.subTest(shape):
+                seen = []
+                names = {"fails": fails, "here": lambda: seen.append(exceptions.leaves(sys.exc_info()[1])), "context": context}
+                try:
+                    exec(compile(shape, "shape", "exec"), names)
+                except (KeyError, RuntimeError):
+                    pass
+                self.assertEqual(seen, [expected])
+
+
 class Communication(harness.HookTest):
     def test_texts_of_real_failures(self):
         for text in (

@@ -28,6 +28,41 @@ finally:
     dist.barrier()
 """
 
+# Rank 0 makes up for the exception that it handles, and waits for rank 1 meanwhile.
+MAKES_UP_FOR_IT = """
+import threading
+import torch, torch.distributed as dist
+
+
+def never_comes():
+    threading.Event().wait()
+
+
+dist.init_process_group("gloo")
+if dist.get_rank() == 1:
+    never_comes()
+try:
+    data = open("no-such-cache").read()
+except FileNotFoundError:
+    dist.broadcast(torch.ones(1), 0)
+"""
+
+BARRIER_AT_EXIT = """
+import atexit
+import torch, torch.distributed as dist
+
+
+def goodbye():
+    dist.barrier()
+
+
+dist.init_process_group("gloo")
+atexit.register(goodbye)
+if dist.get_rank() == 1:
+    raise ValueError("bad config")
+dist.all_reduce(torch.ones(1))
+"""
+
 THREAD_RAISES = """
 import os
 import threading
@@ -135,6 +170,17 @@ class Proofs(SafelaunchTest):
         self.assertEqual(cause["id"], "user-exception")
         self.assertRegex(cause["explanation"], r"Rank 1 raised KeyError: 'labels' in job\.py:\d+ train")
         self.assertRegex(cause["explanation"], r"ank 1 in job\.py:\d+ <module> → barrier")
+
+    def test_an_exception_that_a_rank_makes_up_for_is_no_cause(self):
+        cause = self.cause(MAKES_UP_FOR_IT, *torchrun("--nproc-per-node", "2"))
+        self.assertEqual((cause["id"], cause["certainty"]), ("rank-missing", "confirmed"))
+        self.assertNotIn("FileNotFoundError", cause["explanation"])
+
+    def test_the_exception_of_a_rank_that_waits_in_an_atexit_function_is_the_cause(self):
+        cause = self.cause(BARRIER_AT_EXIT, *torchrun("--nproc-per-node", "2"), status=1)
+        self.assertEqual(cause["id"], "user-exception")
+        self.assertRegex(cause["explanation"], r"Rank 1 raised ValueError: bad config in job\.py:\d+ <module>")
+        self.assertRegex(cause["explanation"], r"ank 1 in job\.py:\d+ goodbye → barrier")
 
     def test_the_exception_of_a_missing_ranks_thread_is_the_cause(self):
         cause = self.cause(THREAD_RAISES, *torchrun("--nproc-per-node", "2"))

@@ -106,6 +106,11 @@ class Resume(SafelaunchTest):
         self.assert_status(run, 128 + signal.SIGTERM)
         self.assertEqual(len(run.attempts), 1, str(run))
 
+    def test_a_command_whose_script_is_not_known_is_refused_before_it_trains(self):
+        run = self.run_safelaunch(*self.trains(launcher=lambda script: ["--", "sh", "-c", f"{sys.executable} {script}"]))
+        self.assert_status(run, 64)
+        self.assertIn("cannot tell where the script begins in this command", run.err)
+
     def test_several_nodes_are_refused(self):
         run = self.run_safelaunch(*self.trains(launcher=lambda script: ["--", *torchrun("--nnodes", "2", "--nproc_per_node", "2", script)]))
         self.assert_status(run, 64)

@@ -30,8 +30,9 @@ struct HookHello {
 /// An exception that ends no rank, and may keep it from the others: one that is being handled, or
 /// one that has ended a thread.
 struct ExceptionTold {
-  RankRaised raised;  ///< without its process
-  std::string where;  ///< the place in the user's code that raised it: "train.py:18 load"
+  RankRaised raised;   ///< without its process
+  std::string where;   ///< the place in the user's code that raised it: "train.py:18 load"
+  bool leaves = true;  ///< it goes on to the caller, where no `except` has made up for it
 };
 
 struct StackAnswer {

@@ -108,15 +108,27 @@ def threads():
 
 def _handled():
     """The exception that a thread handles, the main thread's first: the program's `finally` may wait for ever, and
-    nobody would ever see why. (Python tells from 3.10 on.)"""
+    nobody would ever see why. `leaves`: it goes on to the caller then. (Python tells of them from 3.10 on.)"""
+    from . import ending, exceptions
+
+    main = _stack_of(sys._current_frames().get(_main_thread))
+    for error in ending.reported():
+        if error.__traceback__ is not None and error.__traceback__.tb_frame not in main:  # what waits is an atexit function
+            return {"handled": exceptions.fields(error), "leaves": True}
     current = getattr(sys, "_current_exceptions", dict)()
     for ident in sorted(current, key=lambda ident: ident != _main_thread):
         error = current[ident][1] if isinstance(current[ident], tuple) else current[ident]
         if isinstance(error, Exception) and ident != native.get_ident():
-            from . import exceptions
-
-            return {"handled": exceptions.fields(error)}
+            return {"handled": exceptions.fields(error), "leaves": exceptions.leaves(error)}
     return {}
+
+
+def _stack_of(frame):
+    frames = []
+    while frame is not None:
+        frames.append(frame)
+        frame = frame.f_back
+    return frames
 
 
 def _names():
@@ -126,10 +138,7 @@ def _names():
 
 
 def _frames(frame, most):
-    frames = []
-    while frame is not None:
-        frames.append(frame)
-        frame = frame.f_back
+    frames = _stack_of(frame)
     outermost = min(_OUTERMOST, most // 2)
     if len(frames) > most:
         frames[most - outermost:-outermost] = []

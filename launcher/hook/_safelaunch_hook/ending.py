@@ -52,6 +52,10 @@ def report(error):
         channel.fault("exception", fault)
 
 
+def reported():
+    return list(_reported)
+
+
 def failed():
     """True if an exception ends this process."""
     return bool(_reported)

@@ -17,6 +17,7 @@ _FILES = (
     "jax/_src/distributed.py",
 )
 _FRAMES = 60
+_ENDS_OF_HANDLERS = ("POP_EXCEPT", "RERAISE", "RAISE_VARARGS")
 _LONGEST_CHAIN = 100  # exceptions that led to one another
 
 
@@ -34,6 +35,20 @@ def fields(error):
     frames = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
     return {"type": type_name(error), "err": str(error), "traceback": text(error), "comm": is_communication(error),
             "frames": ["%s:%s %s" % (frame.filename, frame.lineno, frame.name) for frame in frames]}
+
+
+def leaves(error):
+    """Whether an exception that is being handled goes on to the caller afterwards, as from a `finally`, a `with` and
+    before a `raise`. An `except` that makes up for it (a file that is not there is fetched) ends it: Python pops it
+    before anything else raises."""
+    import opcode
+
+    if error.__traceback__ is None:
+        return False
+    frame = error.__traceback__.tb_frame  # which handles it
+    code = frame.f_code.co_code
+    following = (opcode.opname[code[at]] for at in range(max(0, frame.f_lasti), len(code), 2))
+    return next((name != "POP_EXCEPT" for name in following if name in _ENDS_OF_HANDLERS), True)
 
 
 def is_communication(error):
