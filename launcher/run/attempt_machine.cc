@@ -27,6 +27,9 @@ constexpr Duration kAnswersBeforeSignal{250};
 // Most jobs end at once after a signal, and what they say then is enough.
 constexpr Duration kUnexplainedSilence{2'000};
 
+// A rank that ends by the same signal later than this was told so by somebody else.
+constexpr Duration kActsOnSignalWithin{60'000};
+
 // A reader that is suspended, or a terminal that is held by Ctrl-S, must not keep a job from its
 // end.
 constexpr Duration kReaderTakesTheRest{2'000};
@@ -90,6 +93,7 @@ void AttemptMachine::take(const WorkerEnded& event, TimePoint now) {
     outcome_.verdict.reset();
   // Only a failed rank of our own spawn ends the others here: a launcher sees to its ranks itself.
   if (!runs() || !event.rank || succeeded(event.status) || !event.others_run) return;
+  if (ended_as_told(event.status, now)) return;
   if (const auto* explaining = std::get_if<Explaining>(&state_))
     return explain_and_stop(Explaining(*explaining), {}, now);
   // As torchrun does: a world that lacks a rank is over. In training the others may save first.
@@ -108,6 +112,12 @@ void AttemptMachine::take(const AllWorkersEnded&, TimePoint) {
 // Also one that falls while the attempt is being stopped counts: NCCL's log is read once more then,
 // and may show what no stage has shown.
 void AttemptMachine::take(const VerdictFell& event, TimePoint now) {
+  const auto as_told = [&](const MissingRank& one) {
+    return one.status && ended_as_told(*one.status, now);
+  };
+  if (is<Running>() && is_death(event.verdict.kind) &&
+      std::ranges::any_of(event.verdict.missing, as_told))
+    return;
   outcome_.verdict = event.verdict;
   note_failure(now);
   trained_ = event.trained;
@@ -199,8 +209,10 @@ void AttemptMachine::stop_lost() {
 // it. But torchrun ends at every hangup, and whoever says nohup wants the job to outlive it.
 void AttemptMachine::take(const SignalCame& event, TimePoint now) {
   if (event.ignored && event.signal == SIGHUP && is_torchrun(rules_.launcher)) return;
-  if (event.ignored || !ends_a_job(event.signal))
+  if (event.ignored || !ends_a_job(event.signal)) {
+    if (ends_a_job(event.signal)) passed_on_ = {event.signal, now};
     return actions_.push_back(ForwardSignal{event.signal, event.origin});
+  }
   const bool first = is<Running>();
   note(event);
   if (is<Draining>()) return take(OutputDrained{}, now);  // the rest of it is not waited for
@@ -213,6 +225,16 @@ void AttemptMachine::take(const SignalCame& event, TimePoint now) {
     explain_and_stop(Explaining(*explaining), {}, now);
   if (is<Asking>()) stop_lost();  // whose answers nobody waits for now
   if (is<Stopping>()) stop_as_the_user_wants(event);
+}
+
+// The rank has no handler for a signal that we only passed on. The others may well have one, and
+// save: they have as long as after a signal that was not ignored.
+bool AttemptMachine::ended_as_told(const ExitStatus& status, TimePoint now) {
+  if (!passed_on_ || now - passed_on_->at > kActsOnSignalWithin ||
+      status != ExitStatus(Signaled{passed_on_->signal}))
+    return false;
+  outcome_.signal = passed_on_->signal;
+  return true;
 }
 
 // A job that is still there after a while is explained, so that a person does not take a long

@@ -248,6 +248,7 @@ class AttemptMachine {
   void tell_what_the_signal_met();
   void tell(const report::record::Stall& line);
   void note_failure(TimePoint now);
+  [[nodiscard]] bool ended_as_told(const ExitStatus& status, TimePoint now);
   void tell_stall(const watch::StallReport& report, const ranks::RankAnswers& answers,
                   TimePoint now);
   void hide_output();
@@ -270,6 +271,11 @@ class AttemptMachine {
   AttemptOutcome outcome_;
   std::variant<Running, Explaining, Asking, Stopping, Draining, Over> state_ = Running{};
   Met met_;
+  struct PassedOn {
+    int signal = 0;
+    TimePoint at{};
+  };
+  std::optional<PassedOn> passed_on_;  ///< the last signal that ends nothing by itself
   std::optional<TimePoint> stands_since_;  ///< at the latest, where the training stands still
   bool trained_ = false;                ///< the job has trained, or may have, as the verdict said
   std::vector<AttemptAction> actions_;  ///< the actions of the present call

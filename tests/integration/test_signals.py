@@ -435,6 +435,23 @@ class Surroundings(SafelaunchTest):
                 self.assertEqual((self.folder / "handled-0").read_text(), f"SIG{name}\n")
                 self.assertTrue((self.folder / "saved-0").exists())
 
+    def test_a_rank_that_an_ignored_signal_ends_leaves_the_others_time_to_save(self):
+        """As behind `&` in a script. Rank 1 has no handler, and nobody has had a collective yet."""
+        job = self.script(SAVING.replace("    signal.signal(number, note)", "    signal.signal(number, note if rank == '0' else signal.SIG_DFL)"))
+        for words in (torchrun("--nproc_per_node=2", job), ["--nproc-per-node", "2", "--", sys.executable, job]):
+            with self.subTest(words[0]):
+                for left in self.folder.glob("*-[01]"):
+                    left.unlink()
+                line = f"trap '' INT; exec {SAFELAUNCH} {' '.join(words)}"
+                run = subprocess.Popen(["sh", "-c", line], env=self.environment(), cwd=self.folder, stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                wait_until(lambda: all((self.folder / f"ready-{rank}").exists() for rank in range(2)))
+                run.send_signal(signal.SIGINT)
+                _, err = run.communicate(timeout=60)
+                self.assertEqual(run.returncode, 130, err)
+                self.assertTrue((self.folder / "saved-0").exists(), err)
+                self.assertNotIn("failed first", err)
+
     def test_a_torchrun_under_nohup_outlives_a_hangup(self):
         job = self.script("import os\nopen('ready', 'w').close()\nos.mkfifo('go')\nopen('go').read()\nopen('done', 'w').close()\n")
         line = f"trap '' HUP; exec {SAFELAUNCH} {' '.join(torchrun('--nproc_per_node=1', job))}"

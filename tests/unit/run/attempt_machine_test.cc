@@ -397,6 +397,40 @@ TEST_CASE("a signal that was ignored at the start is passed on and ends nothing"
   }
 }
 
+TEST_CASE("a rank that ends by a signal that was ignored leaves the others time to save",
+          "[attempt]") {
+  const auto told = [](AttemptStory& attempt) {
+    attempt.on(SignalCame{SIGINT, launch::SignalOrigin::user, {}, true});
+  };
+  SECTION("below torchrun") {
+    AttemptStory attempt;
+    told(attempt);
+    attempt.on(VerdictFell{died(Signaled{SIGINT})});
+    CHECK_FALSE(attempt.did<StopJob>());
+    CHECK_FALSE(attempt.did<RecordVerdict>());
+    CHECK(attempt.outcome().signal == SIGINT);
+    CHECK_FALSE(attempt.outcome().verdict);
+  }
+  SECTION("in a spawn of our own") {
+    AttemptStory attempt({.own_spawn = true, .grace = {}});
+    told(attempt);
+    attempt.on(WorkerEnded{Rank{1}, Signaled{SIGINT}, true});
+    CHECK_FALSE(attempt.did<StopJob>());
+    CHECK(attempt.outcome().signal == SIGINT);
+  }
+  SECTION("but one that ends otherwise, or long after, is a failure") {
+    AttemptStory other;
+    told(other);
+    other.on(VerdictFell{died(Signaled{SIGKILL})});
+    CHECK(other.did<RecordVerdict>());
+    AttemptStory late;
+    told(late);
+    late.pass(2min);
+    late.on(VerdictFell{died(Signaled{SIGINT})});
+    CHECK(late.did<RecordVerdict>());
+  }
+}
+
 TEST_CASE("a hangup that nohup ignores does not reach a torchrun, which would end by it",
           "[attempt]") {
   for (const job::Launcher launcher : {job::Launcher::torchrun, job::Launcher::accelerate}) {
