@@ -193,7 +193,7 @@ void RankMachine::take(const HookSpoke& event, TimePoint now) {
   if (by_plugin && in_torch_.contains(process)) return;
   for (const Event& one : message.events)
     if (by_plugin || !is_on_device(process, one)) hear(one, event, now);
-  hear_body(process, message);
+  hear_body(process, message, now);
 }
 
 // A kernel that the plugin has seen begin, and not end, contradicts a hook that calls the
@@ -303,7 +303,7 @@ void RankMachine::note_what_it_names(const Event& event) {
     seen_.knocking.erase(reached->rank);
 }
 
-void RankMachine::hear_body(ProcessId process, const watch::HookMessage& message) {
+void RankMachine::hear_body(ProcessId process, const watch::HookMessage& message, TimePoint now) {
   // In another pid namespace its parent's number means another process.
   const auto* hello = std::get_if<watch::HookHello>(&message.body);
   if (hello != nullptr && hello->pid == process.pid) parents_[process] = hello->parent;
@@ -317,25 +317,27 @@ void RankMachine::hear_body(ProcessId process, const watch::HookMessage& message
     actions_.push_back(TellNotice{fmt::format("{} is refused: {}", refusal->what, refusal->why)});
   else if (const auto* fault = std::get_if<watch::HookFault>(&message.body))
     actions_.push_back(RecordSome{report::record::HookError{fault->where, fault->error}});
-  if (message.rank && is_rank(*message.rank, process)) note_deed(*message.rank, message);
+  if (message.rank && is_rank(*message.rank, process)) note_deed(*message.rank, message, now);
 }
 
 // What the rank itself has begun, and what fails behind its back.
-void RankMachine::note_deed(Rank rank, const watch::HookMessage& message) {
+void RankMachine::note_deed(Rank rank, const watch::HookMessage& message, TimePoint now) {
   if (const auto* call = std::get_if<watch::HookCall>(&message.body))
-    note_call(rank, *call);
+    note_call(rank, *call, now);
   else if (const auto* thread = std::get_if<watch::HookThreadRaised>(&message.body))
     seen_.threads_raised[rank] = thread->exception;
   else if (const auto* child = std::get_if<watch::HookChildDied>(&message.body))
     seen_.children_died[rank] = *child;
 }
 
-void RankMachine::note_call(Rank rank, const watch::HookCall& told) {
+void RankMachine::note_call(Rank rank, const watch::HookCall& told, TimePoint now) {
   using What = watch::HookCall::What;
   if (told.what == What::forgotten) {
     seen_.calls.erase(rank);
     seen_.groups.erase(rank);
-    if (told.init_file && !seen_.init_file) seen_.init_file = told.init_file;
+    if (!told.init_file || seen_.init_file) return;
+    seen_.init_file = told.init_file;
+    seen_.init_file_written = now - told.init_file->age;
   } else if (told.what == What::begins) {
     seen_.calls[rank] = told.call;
     auto& groups = seen_.groups[rank];

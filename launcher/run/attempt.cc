@@ -404,6 +404,7 @@ AttemptRecord Attempt::finished_record() {
   record.training = record.training || watch_.training();
   record.ranks = watch_.seen();
   record.stages = watch_.stages_reached();
+  record.began = began_;
   record.took = age();
   if (record.failed_at)
     record.failed_for = std::chrono::duration_cast<Duration>(Clock::now() - *record.failed_at);

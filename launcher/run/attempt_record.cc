@@ -256,10 +256,11 @@ void take_stores(const ranks::RanksSeen& ranks, diagnose::Evidence& evidence) {
   if (!text.empty()) evidence.remarks.push_back(text);
 }
 
-// The ranks find in it the addresses of those that wrote it.
-void take_init_file(const ranks::RanksSeen& ranks, diagnose::Evidence& evidence) {
-  const auto& file = ranks.init_file;
-  if (!file || file->bytes == 0) return;
+// The ranks find in it the addresses of those that wrote it. A rank of this job may have been there
+// before the first that is seen.
+void take_init_file(const AttemptRecord& record, diagnose::Evidence& evidence) {
+  const auto& file = record.ranks.init_file;
+  if (!file || file->bytes == 0 || record.ranks.init_file_written >= record.began) return;
   evidence.confirmations.push_back(
       {cause::kStaleInitFile,
        fmt::format("The ranks meet in the file {}, which was {} old and not empty when the first "
@@ -357,7 +358,7 @@ diagnose::Evidence make_evidence(const AttemptRecord& record, const AttemptConte
   evidence.command = record.command;
   take_outputs(record, evidence);
   take_stores(record.ranks, evidence);
-  take_init_file(record.ranks, evidence);
+  take_init_file(record, evidence);
   take_absent(record, context, evidence);
   take_cut_off_build(record, evidence);
   take_troubled_gpus(record, evidence);

@@ -32,6 +32,7 @@ struct AttemptOutcome {
 
 /// All that is known of an attempt once it is over: its diagnosis rests on this.
 struct AttemptRecord : AttemptOutcome {
+  TimePoint began{};
   Duration took{};
   Duration failed_for{};  ///< since it had failed
   ranks::RanksSeen ranks;

@@ -38,6 +38,7 @@ struct RanksSeen {
   std::map<Rank, std::string> stores;  ///< "host:port" of the store that a rank was given last
   std::map<Rank, std::string> knocking;  ///< "host:port" of the store that a rank cannot get into
   std::optional<watch::InitFile> init_file{};
+  TimePoint init_file_written{};   ///< for the last time before the first rank came
   std::set<std::string> backends;  ///< the backends that the ranks gave to init_process_group
   std::map<Rank, watch::FirstCall> calls;  ///< the last call of each rank that its hook has told
   watch::GroupsOfRanks groups;             ///< the groups that ranks make by new_group
@@ -343,12 +344,12 @@ class RankMachine {
   void hear(const Event& event, const HookSpoke& from, TimePoint now);
   void hear_of_rank(Event event, const HookSpoke& from, TimePoint now);
   void note_what_it_names(const Event& event);
-  void hear_body(ProcessId process, const watch::HookMessage& message);
+  void hear_body(ProcessId process, const watch::HookMessage& message, TimePoint now);
   void check_stores(TimePoint now);
   void check_launcher(TimePoint now);
   [[nodiscard]] std::optional<TimePoint> launcher_waits_until() const;
-  void note_deed(Rank rank, const watch::HookMessage& message);
-  void note_call(Rank rank, const watch::HookCall& told);
+  void note_deed(Rank rank, const watch::HookMessage& message, TimePoint now);
+  void note_call(Rank rank, const watch::HookCall& told, TimePoint now);
   [[nodiscard]] bool is_on_device(ProcessId process, const Event& event);
   void follow_device(ProcessId process, std::span<const Event> events, TimePoint now);
   void leave_device(ProcessId process, TimePoint now);

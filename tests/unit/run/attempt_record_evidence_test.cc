@@ -313,6 +313,8 @@ TEST_CASE("a file of an earlier run in which the ranks meet explains a hang and 
           "[evidence]") {
   AttemptRecord record;
   record.ranks.init_file = {"/tmp/x/init", 120, 20min};
+  record.began = TimePoint(1h);
+  record.ranks.init_file_written = TimePoint(40min);
   const bool hangs = GENERATE(true, false);
   if (hangs) record.verdict = Failure{.kind = FailureKind::hung, .stage = Stage::group};
   if (!hangs) record.command = Exited{1};
@@ -321,6 +323,9 @@ TEST_CASE("a file of an earlier run in which the ranks meet explains a hang and 
       diagnose::diagnose(make_evidence(record, by_script()), diagnose::Catalogue::builtin());
   CHECK(found.failure.cause == "stale-init-file");
   CHECK(found.failure.explanation.find("/tmp/x/init, which was 20min old") != std::string::npos);
+  record.ranks.init_file_written = record.began + 1s;  // by another rank of this job
+  CHECK(make_evidence(record, by_script()).confirmations.empty());
+  record.ranks.init_file_written = TimePoint(40min);
   record.ranks.init_file->bytes = 0;
   CHECK(make_evidence(record, by_script()).confirmations.empty());
 }
