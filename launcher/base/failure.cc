@@ -125,6 +125,18 @@ Certainty certainty_named(std::string_view word) {
   return Certainty::guess;
 }
 
+// Threads come one after the other, the main thread first, and frames are indented.
+std::string_view innermost_frame(std::string_view stack) {
+  std::string_view last;
+  stack.remove_prefix(std::min(stack.find('\n'), stack.size()));
+  while (stack.starts_with("\n  ")) {
+    stack.remove_prefix(1);
+    last = stack.substr(0, stack.find('\n'));
+    stack.remove_prefix(last.size());
+  }
+  return last;
+}
+
 std::vector<Rank> ranks_of(const std::vector<MissingRank>& missing) {
   std::vector<Rank> ranks;
   for (const MissingRank& one : missing) ranks.push_back(one.rank);

@@ -97,18 +97,6 @@ bool is_named(const profile::Profile& profile, const RunPlan& plan) {
 
 constexpr std::string_view kStopped = "stopped";
 
-// The innermost frame of the main thread: threads come one after the other, frames indented.
-std::string_view innermost(std::string_view stack) {
-  std::string_view last;
-  stack.remove_prefix(std::min(stack.find('\n'), stack.size()));
-  while (stack.starts_with("\n  ")) {
-    stack.remove_prefix(1);
-    last = stack.substr(0, stack.find('\n'));
-    stack.remove_prefix(last.size());
-  }
-  return last;
-}
-
 /// A rank inside these libraries may be helped by another profile.
 bool is_communication(std::string_view frame) {
   constexpr std::array<std::string_view, 5> kLibraries{"/torch/", "/jax/", "/jaxlib/", "/nccl/",
@@ -121,7 +109,7 @@ bool is_communication(std::string_view frame) {
 // Empty: a profile may change what it does there, or it cannot be seen.
 std::string place_of(const MissingRank& missing) {
   if (missing.activity == Activity::stopped) return std::string(kStopped);
-  const std::string_view frame = innermost(missing.stack);
+  const std::string_view frame = innermost_frame(missing.stack);
   const bool own = !missing.inside && !frame.empty() && !is_communication(frame);
   return own ? missing.where : std::string();
 }

@@ -1,6 +1,7 @@
 #include "attempt_record.h"
 
 #include <algorithm>
+#include <array>
 #include <span>
 
 #include "safelaunch/base/cause_ids.h"
@@ -75,6 +76,16 @@ bool is_common(const watch::ExceptionTold& told, const ranks::RankAnswers& answe
   });
 }
 
+// Whether the main thread waits for another thread of its process, or for what one was to hand it:
+// by Python's own library, and not in a sleep or in a call that has nothing to do with it.
+bool waits_for_a_thread(const MissingRank& missing) {
+  constexpr std::array<std::string_view, 4> kWaits{
+      "/threading.py:", "/queue.py:", "/concurrent/futures/", "/asyncio/"};
+  const std::string_view frame = innermost_frame(missing.stack);
+  return std::ranges::any_of(
+      kWaits, [&](std::string_view file) { return frame.find(file) != std::string_view::npos; });
+}
+
 // Adds the exceptions that nobody prints: a rank waits before its exception comes out, or waits for
 // a thread or a child that has gone.
 void take_hidden(const ranks::RanksSeen& ranks, diagnose::Evidence& evidence) {
@@ -89,7 +100,7 @@ void take_hidden(const ranks::RanksSeen& ranks, diagnose::Evidence& evidence) {
   for (const MissingRank& missing : evidence.failure.missing) {
     if (const auto thread = ranks.threads_raised.find(missing.rank);
         thread != ranks.threads_raised.end()) {
-      evidence.hidden.push_back(thread->second.raised);
+      if (waits_for_a_thread(missing)) evidence.hidden.push_back(thread->second.raised);
       evidence.remarks.push_back(fmt::format("a thread of rank {} raised {}", missing.rank.value,
                                              in_words(thread->second)));
     }

@@ -61,6 +61,9 @@ struct MissingRank {
   std::optional<ExitStatus> status{};  ///< set once it has ended and its status is known
 };
 
+/// Of a rank's stack, as MissingRank has it, the innermost frame of its main thread.
+[[nodiscard]] std::string_view innermost_frame(std::string_view stack);
+
 /// Their numbers alone, in the same order.
 [[nodiscard]] std::vector<Rank> ranks_of(const std::vector<MissingRank>& missing);
 

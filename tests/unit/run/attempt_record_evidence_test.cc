@@ -238,6 +238,11 @@ TEST_CASE("a missing rank's thread that raised, and its child that died, are nam
   record.ranks.children_died[Rank{1}] = {71, Signaled{SIGKILL}};
   CHECK(make_evidence(record, by_script()).hidden.empty());  // the rank goes on without them
   record.verdict->missing = {{.rank = Rank{1}, .activity = Activity::idling}};
+  record.ranks.answers.stacks[Rank{1}] = {"job.py:9 <module>",
+                                          "MainThread\n  /job.py:9 <module>\n"};
+  CHECK(make_evidence(record, by_script()).hidden.empty());  // it waits for something else
+  record.ranks.answers.stacks[Rank{1}].frames =
+      "MainThread\n  /job.py:9 <module>\n  /usr/lib/python3.11/threading.py:607 wait\n";
   const diagnose::Evidence evidence = make_evidence(record, by_script());
   REQUIRE(evidence.hidden.size() == 1);
   CHECK(evidence.remarks.front() ==
