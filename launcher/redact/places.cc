@@ -352,6 +352,7 @@ SecretPlaces secret_places(std::string_view text) {
   find_in_tables(text, places);
   find_in_addresses(text, places);
   find_by_names_and_forms(text, places);
+  find_by_other_languages(text, places);
   find_secrets_of_kubernetes(text, places);
   find_json_secrets_of_kubernetes(text, places);
   find_json_web_keys(text, places);

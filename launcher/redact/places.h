@@ -57,6 +57,8 @@ void find_in_tables(std::string_view text, SecretPlaces& places);
 void find_in_addresses(std::string_view text, SecretPlaces& places);
 /// Tokens by their form, and the values behind a secret's name in any notation.
 void find_by_names_and_forms(std::string_view text, SecretPlaces& places);
+/// The values behind a password's name in Chinese, Japanese, Korean, Russian or Spanish.
+void find_by_other_languages(std::string_view text, SecretPlaces& places);
 /// The last command that was looked through.
 struct SeenCommand {
   std::string_view program;
