@@ -179,21 +179,21 @@ struct TerminalLoan::Keys : std::enable_shared_from_this<Keys> {
     if (size <= 0) return from.close();  // the terminal is gone
     const std::string_view typed(room.data(), static_cast<std::size_t>(size));
     for (const char key : typed)
-      if (const int signal = wish_of(key); signal != 0) {
-        on_key(signal);
-        return await_keys();
+      if (const int signal = signal_of(key); signal != 0) {
+        const bool is_read = somebody_reads_terminal(job);
+        on_key(signal, is_read ? TerminalLoan::KeyIsFor::job : TerminalLoan::KeyIsFor::us);
+        if (!is_read) return await_keys();
       }
     unwritten.append(typed);
     write_keys();
   }
 
-  /// The signal for which the key stands, where nothing of the job reads the terminal.
-  int wish_of(char key) {
+  /// The signal for which the key stands; 0: none.
+  int signal_of(char key) {
     termios modes{};
     if (::tcgetattr(master.get(), &modes) != 0 || (modes.c_lflag & ISIG) == 0) return 0;
     const auto is = [&](int what) { return static_cast<cc_t>(key) == modes.c_cc[what]; };
-    const int signal = is(VINTR) ? SIGINT : is(VQUIT) ? SIGQUIT : 0;
-    return signal != 0 && !somebody_reads_terminal(job) ? signal : 0;
+    return is(VINTR) ? SIGINT : is(VQUIT) ? SIGQUIT : 0;
   }
 
   /// Reads on only when the job's terminal has taken what was read.

@@ -139,7 +139,8 @@ void Attempt::on_all_ended() {
   take(AllWorkersEnded{});
 }
 
-void Attempt::on_key(int by) {
+void Attempt::on_key(int by, launch::TerminalLoan::KeyIsFor whom) {
+  if (whom == launch::TerminalLoan::KeyIsFor::job) return take(KeyPassedOn{by});
   listener_.key_pressed(by);
 }
 

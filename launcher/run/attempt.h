@@ -124,7 +124,7 @@ class Attempt final : Workers::Listener, ranks::RankWatch::Listener, output::Job
   void on_started(Rank rank, ProcessId process) override;
   void on_exit(std::optional<Rank> rank, ProcessId process, const ExitStatus& status) override;
   void on_all_ended() override;
-  void on_key(int by) override;
+  void on_key(int by, launch::TerminalLoan::KeyIsFor whom) override;
   void on_verdict(const Failure& verdict) override;
   void on_meeting() override;
   void on_training() override;

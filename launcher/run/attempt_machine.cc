@@ -116,8 +116,11 @@ void AttemptMachine::take(const VerdictFell& event, TimePoint now) {
     return one.status && ended_as_told(*one.status, now);
   };
   if (is<Running>() && is_death(event.verdict.kind) &&
-      std::ranges::any_of(event.verdict.missing, as_told))
+      std::ranges::any_of(event.verdict.missing, as_told)) {
+    // A person wants the end, and before the first collective there is nothing to save.
+    if (passed_on_->by_key && !event.trained) state_ = Running{now + kLauncherReacts, {}};
     return;
+  }
   outcome_.verdict = event.verdict;
   note_failure(now);
   trained_ = event.trained;
@@ -201,7 +204,7 @@ void AttemptMachine::one_has_answered() {
 
 // A stuck job and its launcher complain of the TERM that we send: no news, and no evidence.
 void AttemptMachine::stop_lost() {
-  if (is_stuck(outcome_.verdict->kind)) hide_output();
+  if (outcome_.verdict && is_stuck(outcome_.verdict->kind)) hide_output();
   trained_ ? begin_stop(sweep()) : make_way();
 }
 
@@ -227,11 +230,17 @@ void AttemptMachine::take(const SignalCame& event, TimePoint now) {
   if (is<Stopping>()) stop_as_the_user_wants(event);
 }
 
-// The rank has no handler for a signal that we only passed on. The others may well have one, and
-// save: they have as long as after a signal that was not ignored.
+void AttemptMachine::take(const KeyPassedOn& event, TimePoint now) {
+  passed_on_ = {event.signal, now, true};
+}
+
+// The rank has no handler for a signal that we only passed on, or its launcher had, and ends its
+// ranks. The others may well have one, and save: they have as long as after a signal that was not
+// ignored.
 bool AttemptMachine::ended_as_told(const ExitStatus& status, TimePoint now) {
-  if (!passed_on_ || now - passed_on_->at > kActsOnSignalWithin ||
-      status != ExitStatus(Signaled{passed_on_->signal}))
+  const auto* killed = std::get_if<Signaled>(&status);
+  if (!passed_on_ || now - passed_on_->at > kActsOnSignalWithin || killed == nullptr ||
+      !ends_a_job(killed->signal))
     return false;
   outcome_.signal = passed_on_->signal;
   return true;

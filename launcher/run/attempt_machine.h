@@ -76,6 +76,10 @@ struct SignalCame {
   std::optional<Failure> waiting;  ///< the ranks that wait at this moment, if any does
   bool ignored = false;            ///< see launch::ReceivedSignal
 };
+/// The job, which reads the terminal, has got a Ctrl-C there.
+struct KeyPassedOn {
+  int signal = 0;
+};
 /// Another profile is to be tried instead.
 struct WayWanted {};
 /// The other nodes take this one for lost: no rank may live here any more.
@@ -93,10 +97,10 @@ struct OutputDrained {};
 /// The machine's deadline has come.
 struct AttemptTimePassed {};
 
-using AttemptEvent =
-    std::variant<StartFailed, WorkerEnded, AllWorkersEnded, VerdictFell, TrainingBegan,
-                 TrainingStalled, TrainingMoves, RanksAnswered, RasAnswered, SignalCame, WayWanted,
-                 KillWanted, TreeGone, RecordingStopped, OutputDrained, AttemptTimePassed>;
+using AttemptEvent = std::variant<StartFailed, WorkerEnded, AllWorkersEnded, VerdictFell,
+                                  TrainingBegan, TrainingStalled, TrainingMoves, RanksAnswered,
+                                  RasAnswered, SignalCame, KeyPassedOn, WayWanted, KillWanted,
+                                  TreeGone, RecordingStopped, OutputDrained, AttemptTimePassed>;
 
 /// Ask every rank where it stands; RanksAnswered follows, after `limit` at the latest.
 struct AskRanks {
@@ -233,6 +237,7 @@ class AttemptMachine {
   void take(const RanksAnswered& event, TimePoint now);
   void take(const RasAnswered& event, TimePoint now);
   void take(const SignalCame& event, TimePoint now);
+  void take(const KeyPassedOn& event, TimePoint now);
   void take(const WayWanted& event, TimePoint now);
   void take(const KillWanted& event, TimePoint now);
   void take(const TreeGone& event, TimePoint now);
@@ -274,8 +279,9 @@ class AttemptMachine {
   struct PassedOn {
     int signal = 0;
     TimePoint at{};
+    bool by_key = false;
   };
-  std::optional<PassedOn> passed_on_;  ///< the last signal that ends nothing by itself
+  std::optional<PassedOn> passed_on_;      ///< the last signal that ends nothing by itself
   std::optional<TimePoint> stands_since_;  ///< at the latest, where the training stands still
   bool trained_ = false;                ///< the job has trained, or may have, as the verdict said
   std::vector<AttemptAction> actions_;  ///< the actions of the present call

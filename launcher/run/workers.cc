@@ -48,7 +48,10 @@ Workers::Workers(launch::Reaper& reaper, output::JobOutput& output, Listener& li
       output_(output),
       listener_(listener),
       terminal_(
-          reaper.io(), [&listener](int signal) { listener.on_key(signal); },
+          reaper.io(),
+          [&listener](int signal, launch::TerminalLoan::KeyIsFor whom) {
+            listener.on_key(signal, whom);
+          },
           [&output] { output.read_now(); }) {}
 
 // A launcher may ask at the terminal, as it would without us. Ranks of our own spawn have none, as

@@ -28,7 +28,7 @@ class Workers {
     virtual void on_exit(std::optional<Rank> rank, ProcessId process, const ExitStatus& status) = 0;
     virtual void on_all_ended() = 0;
     /// The user wants the job ended by a key, though the job has the terminal's keys.
-    virtual void on_key(int signal) = 0;
+    virtual void on_key(int signal, launch::TerminalLoan::KeyIsFor whom) = 0;
 
    protected:
     ~Listener() = default;

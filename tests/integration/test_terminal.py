@@ -7,7 +7,7 @@ import signal
 import sys
 import termios
 
-from harness import SAFELAUNCH, SafelaunchTest, children_of, main, wait_until
+from harness import SAFELAUNCH, SafelaunchTest, children_of, main, torchrun, wait_until
 from terminal import Terminal
 
 PYTHON = sys.executable
@@ -133,6 +133,17 @@ class AtATerminal(SafelaunchTest):
         self.assertEqual(terminal.close(), 130)
         events = [json.loads(line) for line in (directory / "events.jsonl").read_text().splitlines()]
         self.assertIn("SIGINT", [event["signal"] for event in events if event["e"] == "signal"])
+
+    def test_ctrl_c_at_the_question_of_a_rank_is_no_ranks_failure(self):
+        directory = self.folder / "run"
+        asks = self.script("import os, time\nif os.environ['RANK'] == '0': input('go? ')\ntime.sleep(1000)\n")
+        terminal = self.terminal(SAFELAUNCH, "--run-dir", str(directory), *torchrun("--nproc_per_node=2", asks))
+        terminal.read_until(b"go? ")
+        terminal.press_ctrl_c()
+        self.assertEqual(terminal.close(), 130)
+        self.assertNotIn(b"failed first", terminal.output)
+        (attempt,) = json.loads((directory / "outcome.json").read_text())["attempts"]
+        self.assertEqual(attempt["end"], "interrupted")
 
     def test_the_modes_of_the_terminal_come_back_whichever_half_is_killed(self):
         for half in ("guardian", "supervisor"):

@@ -21,8 +21,10 @@ namespace safelaunch::launch {
 /// terminal, ours passes all keys on unseen, and the job goes on, until it ends.
 class TerminalLoan {
  public:
-  /// A Ctrl-C or Ctrl-\ that was typed while nothing of the job read the terminal: our user's wish.
-  using OnKey = std::function<void(int signal)>;
+  /// Who has a key: we, where nothing of the job reads the terminal, or the job.
+  enum class KeyIsFor { us, job };
+  /// A Ctrl-C or Ctrl-\ was typed. The job's are on their way to it already.
+  using OnKey = std::function<void(int signal, KeyIsFor whom)>;
   /// Shows what the job has written before the modes of our terminal change.
   using Drain = std::function<void()>;
 

@@ -418,6 +418,21 @@ TEST_CASE("a rank that ends by a signal that was ignored leaves the others time 
     CHECK_FALSE(attempt.did<StopJob>());
     CHECK(attempt.outcome().signal == SIGINT);
   }
+  SECTION("but a person's key ends a job that has nothing to save yet") {
+    AttemptStory attempt;
+    attempt.on(KeyPassedOn{SIGINT});
+    attempt.on(VerdictFell{died(Signaled{SIGTERM})});  // torchrun passes it on so
+    CHECK_FALSE(attempt.did<StopJob>());
+    attempt.pass(3s);
+    CHECK(attempt.did<StopJob>());
+    CHECK(attempt.outcome().signal == SIGINT);
+    CHECK_FALSE(attempt.outcome().verdict);
+    AttemptStory saves;
+    saves.on(KeyPassedOn{SIGINT});
+    saves.on(VerdictFell{died(Signaled{SIGINT}), true});
+    saves.pass(3s);
+    CHECK_FALSE(saves.did<StopJob>());
+  }
   SECTION("but one that ends otherwise, or long after, is a failure") {
     AttemptStory other;
     told(other);

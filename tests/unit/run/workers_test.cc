@@ -44,7 +44,7 @@ class Job : Workers::Listener, output::JobOutput::Listener {
   void on_exit(std::optional<Rank> rank, ProcessId, const ExitStatus& status) override {
     ends[rank] = status;
   }
-  void on_key(int) override {}
+  void on_key(int, launch::TerminalLoan::KeyIsFor) override {}
   void on_all_ended() override {
     ++all_ended;
     ran_at_the_end = workers.running();
