@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,19 +39,24 @@ int explain_log(const std::string& log, std::uint64_t left_out) {
   return answer_in_prose(text);
 }
 
-int explain_stdin() {
+int explain_stream(int fd, const std::string& name) {
   BothEnds ends(kHeadOfLog, kTailOfLog);
   std::array<char, 65536> block;
   for (;;) {
-    const ssize_t got = ::read(STDIN_FILENO, block.data(), block.size());
+    const ssize_t got = ::read(fd, block.data(), block.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return refuse({Errc::usage, "stdin cannot be read"});
+    if (got < 0) return refuse({Errc::usage, name + " cannot be read"});
     if (got == 0) break;
     ends.add({block.data(), static_cast<std::size_t>(got)});
   }
   const std::string log = ends.take();
   return is_sentence(log) ? answer_in_prose(explain_sentence(log))
                           : explain_log(log, ends.left_out());
+}
+
+int explain_pipe(const std::string& path) {
+  const UniqueFd pipe(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return explain_stream(pipe.get(), path);
 }
 
 int explain_file(const std::string& path) {
@@ -80,6 +86,7 @@ AtPath look_at_path(const std::string& path) {
   std::error_code ignored;
   const auto type = std::filesystem::status(path, ignored).type();
   return type == std::filesystem::file_type::regular     ? AtPath::file
+         : type == std::filesystem::file_type::fifo      ? AtPath::pipe
          : type == std::filesystem::file_type::directory ? AtPath::folder
                                                          : AtPath::nothing;
 }
@@ -124,7 +131,8 @@ int explain_words(std::span<const std::string> words) {
     case Question::About::variable:
       return answer_in_prose(profile::explain_variable(question->what));
     case Question::About::log_file: return explain_file(question->what);
-    case Question::About::log_on_stdin: return explain_stdin();
+    case Question::About::log_in_pipe: return explain_pipe(question->what);
+    case Question::About::log_on_stdin: return explain_stream(STDIN_FILENO, "stdin");
     case Question::About::sentence: return answer_in_prose(explain_sentence(question->what));
   }
   return exit_code_of(Errc::os);
@@ -147,6 +155,7 @@ Result<Question> question_in(std::span<const std::string> words,
   if (profile::truth_about(word)) return Question{About::variable, word};
   const AtPath there = look(word);
   if (there == AtPath::file) return Question{About::log_file, word};
+  if (there == AtPath::pipe) return Question{About::log_in_pipe, word};
   if (there == AtPath::folder)
     return Error{Errc::usage, word + " is a directory; explain reads a log file"};
   if (looks_like_variable(word)) return Question{About::variable, word};

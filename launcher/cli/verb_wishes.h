@@ -89,13 +89,13 @@ struct TestWords {
 
 /// The question that `explain` answers.
 struct Question {
-  enum class About { cause, variable, log_file, log_on_stdin, sentence };
+  enum class About { cause, variable, log_file, log_in_pipe, log_on_stdin, sentence };
   About about = About::cause;
   std::string what;  ///< the cause's id, the variable, the file, or the words
 };
 
 /// The kind of thing at a path.
-enum class AtPath { nothing, file, folder };
+enum class AtPath { nothing, file, pipe, folder };
 
 /// Reads the words of `explain`. A cause comes before a variable that is known, that before a file
 /// that is there, and that before all else. Errors (usage) name the nearest cause.

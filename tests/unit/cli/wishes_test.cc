@@ -92,6 +92,7 @@ TEST_CASE("a file that is there is a log, also where its name looks like a varia
   for (const char* path : {"train.log", "./a b.log", "RUN_2024", "/LOGS/RUN_1", "nccl_timeout"}) {
     INFO(path);
     CHECK(asked({path}, {{path, AtPath::file}}) == AskedAs{About::log_file, path});
+    CHECK(asked({path}, {{path, AtPath::pipe}}) == AskedAs{About::log_in_pipe, path});
   }
 }
 

@@ -375,6 +375,8 @@ constexpr CauseLine kProofs[] = {
     {"deepspeed-ssh", "RuntimeError: launcher 'pdsh' not installed."},
     {"mpi-slots", "There are not enough slots available in the system to satisfy the 8"},
     {"rank-crashed", "Signal 11 (SIGSEGV) received by PID 733"},
+    {"rank-crashed", "Signal 6 (SIGABRT) received by PID 733"},
+    {"rank-crashed", "failed (exitcode: -6) local_rank: 0 (pid: 733) of binary: /usr/bin/python3"},
     {"rank-crashed",
      "torch.multiprocessing.spawn.ProcessExitedException: process 1 terminated with signal "
      "SIGABRT"},
