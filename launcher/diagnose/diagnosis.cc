@@ -78,14 +78,23 @@ bool passes(const Case& now, const Cause& cause, const Decision& decision) {
          std::ranges::find(kFromOutside, cause.id) != kFromOutside.end();
 }
 
-/// The ranks that raised or printed a victim's line, or ended too.
+/// Whether the rank raised an exception that has nothing to do with the others.
+bool raised_by_itself(const Evidence& evidence, Rank rank) {
+  return std::ranges::any_of(evidence.failure.raised, [&](const RankRaised& raised) {
+    return raised.rank == rank && !raised.communication;
+  });
+}
+
+/// The ranks that raised or printed a victim's line, or ended too without an exception of their
+/// own.
 std::vector<Rank> victims_of(const Case& now, std::optional<Rank> first) {
   std::vector<Rank> victims;
   for (const Sighting& one : now.sightings)
     if (one.rank && one.rank != first && one.cause->kind == Kind::victim)
       victims.push_back(*one.rank);
   for (const RankExited& ended : now.evidence.failure.ended)
-    if (ended.rank != first) victims.push_back(ended.rank);
+    if (ended.rank != first && !raised_by_itself(now.evidence, ended.rank))
+      victims.push_back(ended.rank);
   std::ranges::sort(victims);
   victims.erase(std::unique(victims.begin(), victims.end()), victims.end());
   return victims;

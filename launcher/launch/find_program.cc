@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <optional>
 #include <system_error>
 #include <vector>
 
@@ -30,6 +32,20 @@ Error cannot_execute(std::string_view path) {
                fmt::format("cannot execute {}: it is a directory or not marked executable", path)};
 }
 
+/// `HF_TOKEN=… python train.py`, as only a shell reads it. Its value may be a secret.
+std::optional<std::string> taken_for_variable(std::string_view word) {
+  const std::string_view name = word.substr(0, word.find('='));
+  const bool is_name = std::ranges::all_of(name, [](char c) {
+    return c == '_' || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || is_digit(c);
+  });
+  if (name.empty() || name.size() == word.size() || !is_name || is_digit(name.front()))
+    return std::nullopt;
+  return fmt::format(
+      "command not found: '{0}=…': a variable stands before safelaunch (`{0}=… safelaunch …`), or "
+      "behind env",
+      name);
+}
+
 /// The folders that execvp(3) searches where PATH is not set.
 constexpr std::string_view kDefaultPath = "/bin:/usr/bin";
 
@@ -50,6 +66,7 @@ Result<std::string> find_program(std::string_view word, const Environment& envir
     if (more) rest.remove_prefix(colon + 1);
   }
   if (!forbidden.empty()) return cannot_execute(forbidden);
+  if (const auto variable = taken_for_variable(word)) return Error{Errc::not_found, *variable};
   return Error{Errc::not_found,
                is_path ? fmt::format("no such file: {}", word)
                        : fmt::format("command not found: '{}' (looked in PATH)", word)};

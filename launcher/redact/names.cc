@@ -216,7 +216,7 @@ bool is_code(std::string_view value) {
 // <pad>, ${TOKEN}, $TOKEN, {token}, %(token)s, {{ token }}: a place for the secret.
 bool is_placeholder(std::string_view value) {
   if (value.starts_with("[") && value.find("redacted]") != std::string_view::npos) return true;
-  if (all_same_or_dots(value)) return true;
+  if (all_same_or_dots(value) || value == "…") return true;
   const char first = value.front();
   const char last = value.back();
   if (first == '<' && last == '>') return true;

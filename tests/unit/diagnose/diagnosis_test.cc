@@ -56,6 +56,14 @@ TEST_CASE("a victim that reports first is not blamed", "[diagnosis]") {
   CHECK(d.failure.first == Rank{1});
 }
 
+TEST_CASE("a rank that raised by itself did not only follow another", "[diagnosis]") {
+  diagnose::Evidence evidence =
+      with_exceptions({raised(1, "ValueError", "bad"), raised(0, "ValueError", "bad")});
+  evidence.failure.ended = {{Rank{1}, {}, Exited{1}}, {Rank{0}, {}, Exited{1}}};
+  CHECK(diagnosed(evidence).failure.victims.empty());
+  CHECK(diagnosed(evidence).failure.explanation.find("only followed") == std::string::npos);
+}
+
 TEST_CASE("every kind of the user's own exception stops", "[diagnosis]") {
   for (const char* type : {"ZeroDivisionError", "ImportError", "FileNotFoundError", "KeyError",
                            "AssertionError", "ValueError", "RuntimeError", "my.package.Oops"}) {

@@ -123,6 +123,15 @@ TEST_CASE("a program that is nowhere is told with the word that was typed", "[fi
   CHECK(looked_up("", {{"PATH", "/usr/bin"}}) == "command not found: '' (looked in PATH)");
 }
 
+TEST_CASE("a variable in the place of a program is told without its value", "[find_program]") {
+  const std::string told =
+      "command not found: 'HF_TOKEN=…': a variable stands before safelaunch (`HF_TOKEN=… "
+      "safelaunch …`), or behind env";
+  CHECK(looked_up("HF_TOKEN=hunter2", {{"PATH", "/usr/bin"}}) == told);
+  CHECK(looked_up("HF_TOKEN=s3cret/x", {{"PATH", "/usr/bin"}}) == told);
+  CHECK(looked_up("1A=2", {{"PATH", "/usr/bin"}}) == "command not found: '1A=2' (looked in PATH)");
+}
+
 TEST_CASE("where PATH is not set the folders of execvp are searched", "[find_program]") {
   CHECK(looked_up("sh", {}) == "/bin/sh");
 }
