@@ -337,7 +337,7 @@ void RankMachine::note_call(Rank rank, const watch::HookCall& told, TimePoint no
     seen_.groups.erase(rank);
     if (!told.init_file || seen_.init_file) return;
     seen_.init_file = told.init_file;
-    seen_.init_file_written = now - told.init_file->age;
+    seen_.init_file_written = now - told.init_file->age - std::chrono::seconds(1);  // it is rounded
   } else if (told.what == What::begins) {
     seen_.calls[rank] = told.call;
     auto& groups = seen_.groups[rank];

@@ -38,7 +38,7 @@ struct RanksSeen {
   std::map<Rank, std::string> stores;  ///< "host:port" of the store that a rank was given last
   std::map<Rank, std::string> knocking;  ///< "host:port" of the store that a rank cannot get into
   std::optional<watch::InitFile> init_file{};
-  TimePoint init_file_written{};   ///< for the last time before the first rank came
+  TimePoint init_file_written{};   ///< before the first rank came, at the earliest
   std::set<std::string> backends;  ///< the backends that the ranks gave to init_process_group
   std::map<Rank, watch::FirstCall> calls;  ///< the last call of each rank that its hook has told
   watch::GroupsOfRanks groups;             ///< the groups that ranks make by new_group
