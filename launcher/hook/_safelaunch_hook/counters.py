@@ -8,6 +8,7 @@ import json
 import sys
 
 from . import captures
+from .like_importlib_bootstrap import without_ours
 
 _LAST_OF_A_GROUP = 4  # collectives
 _LAST_OF_ALL = 64
@@ -54,7 +55,7 @@ def _stands():
     """Whether a thread is in the same call of torch.distributed's as when this was asked before. A frame that was
     seen is marked by its f_trace_lines, which only a tracer would read: to keep the frame would keep its tensors."""
     found = False
-    for frame in sys._current_frames().values():
+    for frame in map(without_ours, sys._current_frames().values()):
         if frame.f_code.co_filename.endswith(_CALLS) and frame.f_code.co_name not in _PICKLING:
             found = found or not frame.f_trace_lines
             frame.f_trace_lines = False

@@ -61,3 +61,10 @@ def _change_the_note(error, traceback):
     for one in things + ([] if traceback is None else [traceback]):
         hold(one)  # the interpreter takes these references over
     note(type(error), error, thing() if traceback is None else traceback)
+
+
+def without_ours(frame):
+    """The innermost frame that is the program's."""
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
+        frame = frame.f_back
+    return frame
