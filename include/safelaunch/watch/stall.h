@@ -58,9 +58,8 @@ using StallAction = std::variant<AskCounters, StallReport, StallOver>;
 ///
 /// With a timeout of `auto` a standstill is told where every rank of the world counts its
 /// collectives and one of them waits in one (a server waits for requests in none), or all stand in
-/// calls that are not counted: after twice the
-/// longest pause that the job has shown, after two minutes at least, and after 30 minutes before a
-/// pause is known.
+/// calls that are not counted: after twice the longest pause that the job has shown, after two
+/// minutes at least, and after 30 minutes before a pause is known.
 class Stall {
  public:
   /// How a rank waits in a collective: NCCL may use a whole CPU for it, gloo sleeps.

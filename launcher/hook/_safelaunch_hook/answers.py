@@ -9,7 +9,7 @@ import _signal
 import os
 import sys
 
-from . import channel, native
+from . import channel, ending, native
 
 _FRAMES = 60  # of the main thread
 _FRAMES_OF_OTHERS = 12
@@ -109,18 +109,22 @@ def threads():
 def _handled():
     """The exception that a thread handles, the main thread's first: the program's `finally` may wait for ever, and
     nobody would ever see why. `leaves`: it goes on to the caller then. (Python tells of them from 3.10 on.)"""
-    from . import ending, exceptions
-
     main = _stack_of(sys._current_frames().get(_main_thread))
     for error in ending.reported():
         if error.__traceback__ is not None and error.__traceback__.tb_frame not in main:  # what waits is an atexit function
-            return {"handled": exceptions.fields(error), "leaves": True}
+            return _told(error, leaves=True)
     current = getattr(sys, "_current_exceptions", dict)()
     for ident in sorted(current, key=lambda ident: ident != _main_thread):
         error = current[ident][1] if isinstance(current[ident], tuple) else current[ident]
         if isinstance(error, Exception) and ident != native.get_ident():
-            return {"handled": exceptions.fields(error), "leaves": exceptions.leaves(error)}
+            return _told(error)
     return {}
+
+
+def _told(error, leaves=None):
+    from . import exceptions  # only now: its imports cost the rank, perhaps in the middle of an import of its own
+
+    return {"handled": exceptions.fields(error), "leaves": exceptions.leaves(error) if leaves is None else leaves}
 
 
 def _stack_of(frame):

@@ -15,8 +15,6 @@ _LAST_OF_ALL = 64
 _MOST_MEMBERS = 4096  # of all groups together, so that the packet stays one
 # A CUDA build has two. A group may have both backends, each with its own numbers from 1 on.
 _RECORDERS = (("_dump_fr_trace_json", ""), ("_dump_nccl_trace_json", " (nccl)"))
-
-
 _CALLS = "torch/distributed/distributed_c10d.py"
 _PICKLING = ("_object_to_tensor", "_tensor_to_object")  # it works there, for minutes if need be
 

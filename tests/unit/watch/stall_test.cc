@@ -1,5 +1,7 @@
 #include "safelaunch/watch/stall.h"
 
+#include <functional>
+
 #include "catch.h"
 
 using namespace safelaunch;
@@ -22,6 +24,17 @@ std::optional<StallReport> run(Stall& stall, TimePoint end,
     for (const auto& [rank, reached] : counters) stall.on_counters(rank, reached, *due);
   }
   return std::nullopt;
+}
+
+// Whether two ranks that answer so once a minute are told to stand still within two hours.
+bool is_told(const std::function<void(Stall&, TimePoint)>& answer) {
+  Stall stall({}, kStallStart, 2);
+  for (TimePoint now = kStallStart; now < kStallStart + 2h; now += 1min) {
+    const auto action = stall.tick(now);
+    if (action && std::holds_alternative<StallReport>(*action)) return true;
+    answer(stall, now);
+  }
+  return false;
 }
 
 }  // namespace
@@ -100,15 +113,11 @@ TEST_CASE("a stall at the job's own pace is told only where somebody waits, and 
 
 TEST_CASE("a rank that spins in a call that is not counted does not hide a stall", "[stall]") {
   const auto told = [](bool stands) {
-    Stall stall({}, kStallStart, 2);
-    for (TimePoint now = kStallStart; now < kStallStart + 2h; now += 1min) {
-      const auto action = stall.tick(now);
-      if (action && std::holds_alternative<StallReport>(*action)) return true;
+    return is_told([stands](Stall& stall, TimePoint now) {
       stall.on_counters(Rank{0}, {4, 4}, now, stands);
       stall.on_counters(Rank{1}, {5, 4}, now);
       stall.on_activity(Rank{0}, Activity::working, now);
-    }
-    return false;
+    });
   };
   CHECK(told(true));
   CHECK_FALSE(told(false));
@@ -116,14 +125,10 @@ TEST_CASE("a rank that spins in a call that is not counted does not hide a stall
 
 TEST_CASE("a circle of messages stands still though nobody waits in a collective", "[stall]") {
   const auto told = [](bool both) {
-    Stall stall({}, kStallStart, 2);
-    for (TimePoint now = kStallStart; now < kStallStart + 2h; now += 1min) {
-      const auto action = stall.tick(now);
-      if (action && std::holds_alternative<StallReport>(*action)) return true;
+    return is_told([both](Stall& stall, TimePoint now) {
       stall.on_counters(Rank{0}, {4, 4}, now, true);
       stall.on_counters(Rank{1}, {4, 4}, now, both);
-    }
-    return false;
+    });
   };
   CHECK(told(true));
   CHECK_FALSE(told(false));  // a worker that waits for the next request of its server
