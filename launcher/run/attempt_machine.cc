@@ -143,8 +143,7 @@ void AttemptMachine::take(const TrainingBegan&, TimePoint) {
 void AttemptMachine::take(const TrainingStalled& event, TimePoint now) {
   auto* running = std::get_if<Running>(&state_);
   if (running == nullptr) return;
-  // It was asked for twice as often as that, and may have stood still since the question before.
-  if (!stands_since_) stands_since_ = now - event.report.silent_for * 3 / 2;
+  if (!stands_since_) stands_since_ = now - event.report.silent_for - event.report.unsure;
   running->stall = event.report;
   actions_.push_back(AskRanks{kAnswersWithin});
 }

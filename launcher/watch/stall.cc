@@ -81,7 +81,7 @@ Duration Stall::limit() const {
 }
 
 Duration Stall::pause_between_questions() const {
-  if (timeout_.after) return std::max(*timeout_.after / 2, kShortestPause);
+  if (timeout_.after) return std::clamp(*timeout_.after / 2, kShortestPause, kMinute);
   return told_ == Duration::zero() ? kMinute : kOnceTold;
 }
 
@@ -130,6 +130,7 @@ StallReport Stall::report(TimePoint now) const {
                      counters_,
                      output_counts(),
                      told_ != Duration::zero()};
+  report.unsure = pause_between_questions();
   report.activities = activities_;
   const auto is_in_one = [](const auto& one) { return one.second.groups <= 1; };
   if (!std::ranges::all_of(counters_, is_in_one)) return report;

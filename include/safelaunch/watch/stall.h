@@ -28,9 +28,10 @@ struct StallReport {
   /// Ranks that have come less far than others, the furthest behind first; empty where the counters
   /// are equal, where no hook answers, or where ranks are in several groups, whose sums differ.
   std::vector<Rank> lagging;
-  std::map<Rank, Collectives> counters;   ///< the counters of each rank that answered
-  bool output_counts = true;              ///< not all ranks count their collectives
-  bool again = false;                     ///< of this standstill was told before
+  std::map<Rank, Collectives> counters;  ///< the counters of each rank that answered
+  bool output_counts = true;             ///< not all ranks count their collectives
+  bool again = false;                    ///< of this standstill was told before
+  Duration unsure{};  ///< it may have begun so much earlier: the time between two questions
   std::map<Rank, Activity> activities{};  ///< of each rank at the last look
 };
 
@@ -50,11 +51,11 @@ using StallAction = std::variant<AskCounters, StallReport, StallOver>;
 /// Watches a job in training (`--stall-timeout`). Pure: times are handed in. It only reports: each
 /// standstill, again whenever it has become twice as long, and its end.
 ///
-/// All ranks are asked for their counters, at their own pace once a minute. Where each rank counts,
-/// the counters alone decide: a thread that prints "alive" is no training. Else output is a sign of
-/// life too. A rank that works outside of a collective (an evaluation, a checkpoint) is training;
-/// but once a standstill was told, only a collective ends it, since a thread that looks at the GPU
-/// now and then is at work, too.
+/// All ranks are asked for their counters, once a minute, or twice within a shorter timeout. Where
+/// each rank counts, the counters alone decide: a thread that prints "alive" is no training. Else
+/// output is a sign of life too. A rank that works outside of a collective (an evaluation, a
+/// checkpoint) is training; but once a standstill was told, only a collective ends it, since a
+/// thread that looks at the GPU now and then is at work, too.
 ///
 /// With a timeout of `auto` a standstill is told where every rank of the world counts its
 /// collectives and one of them waits in one (a server waits for requests in none), or all stand in

@@ -446,6 +446,24 @@ TEST_CASE("a rank that ends by a signal that was ignored leaves the others time 
   }
 }
 
+TEST_CASE("training that stood still before a rank died had failed then already", "[attempt]") {
+  AttemptStory attempt;
+  attempt.pass(1h);
+  watch::StallReport report{10min, {}, {}};
+  report.unsure = 1min;
+  attempt.on(TrainingStalled{report});
+  attempt.pass(20min);
+  SECTION("") {
+    attempt.on(VerdictFell{died(Signaled{SIGABRT}), true});
+    CHECK(attempt.outcome().failed_at == TimePoint(49min));
+  }
+  SECTION("unless it has moved since") {
+    attempt.on(TrainingMoves{15min});
+    attempt.on(VerdictFell{died(Signaled{SIGABRT}), true});
+    CHECK(attempt.outcome().failed_at == TimePoint(80min));
+  }
+}
+
 TEST_CASE("a hangup that nohup ignores does not reach a torchrun, which would end by it",
           "[attempt]") {
   for (const job::Launcher launcher : {job::Launcher::torchrun, job::Launcher::accelerate}) {

@@ -134,6 +134,17 @@ TEST_CASE("a circle of messages stands still though nobody waits in a collective
   CHECK_FALSE(told(false));  // a worker that waits for the next request of its server
 }
 
+TEST_CASE(
+    "how long before a standstill was seen it may have begun is the time between two questions",
+    "[stall]") {
+  const auto unsure = [](Duration timeout) {
+    Stall stall({timeout}, kStallStart);
+    return run(stall, kStallStart + 2h, {{Rank{0}, {2, 1}}, {Rank{1}, {1, 1}}})->unsure;
+  };
+  CHECK(unsure(4s) == 2s);
+  CHECK(unsure(15min) == 1min);
+}
+
 TEST_CASE("a rank that does not answer any more is not said to be behind", "[stall]") {
   Stall stall({10min}, kStallStart);
   stall.on_counters(Rank{1}, {800, 800}, kStallStart);
