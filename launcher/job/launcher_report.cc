@@ -185,6 +185,18 @@ std::optional<LauncherFailure> read_launcher_failure(Launcher launcher, std::str
   return std::nullopt;
 }
 
+std::set<int> told_to_end(std::string_view text) {
+  constexpr std::string_view kSending = "Sending process ";
+  std::set<int> pids;
+  for (std::string_view rest = after_first(text, kSending); !rest.empty();
+       rest = after_first(rest, kSending)) {
+    std::string_view line = first_line(rest);
+    const auto pid = take_number(line);
+    if (pid && line.starts_with(" closing signal ")) pids.insert(*pid);
+  }
+  return pids;
+}
+
 std::optional<Rank> rank_of(Launcher launcher, const LauncherFailure& failure) {
   if (failure.rank || launcher != Launcher::python || !failure.local_rank) return failure.rank;
   return Rank{*failure.local_rank};

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <span>
+#include <utility>
 
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/first_failed.h"
@@ -319,6 +321,26 @@ bool is_its_own(job::Launcher launcher, const job::LauncherFailure& failure,
   return failure.last_words || (failure.pid && record.ranks.pids.contains(*failure.pid));
 }
 
+bool killed_as_told(const RankExited& ended, const std::set<int>& told) {
+  const bool by_it = ended.status == ExitStatus(Signaled{SIGTERM}) ||
+                     ended.status == ExitStatus(Signaled{SIGKILL});
+  return by_it && told.contains(ended.process.pid);
+}
+
+// An elastic agent ends its ranks for a rescale, and may then fail itself: none of them failed.
+void spare_ranks_of_failed_launcher(job::Launcher launcher, diagnose::Evidence& evidence) {
+  auto& failure = evidence.failure;
+  if (is_stuck(failure.kind) || failure.ended.empty()) return;
+  std::set<int> told;
+  for (const diagnose::Output& output : evidence.output)
+    if (on_its_stream(launcher, output, evidence.output))
+      told.merge(job::told_to_end(output.text));
+  const auto spared = [&](const RankExited& ended) { return killed_as_told(ended, told); };
+  if (!std::ranges::all_of(failure.ended, spared)) return;
+  evidence.ended_in_stop = std::exchange(failure.ended, {});
+  if (failure.kind == FailureKind::rank_died) failure.kind = FailureKind::failed;
+}
+
 // Adds the launcher's report of its first failure, if nothing else saw that failure.
 void take_launcher_words(job::Launcher launcher, const AttemptRecord& record,
                          diagnose::Evidence& evidence) {
@@ -330,6 +352,7 @@ void take_launcher_words(job::Launcher launcher, const AttemptRecord& record,
     if (!failure) failure = read;
     if (!own && is_its_own(launcher, *read, output, record, evidence.output)) own = failure = read;
   }
+  if (!failure) spare_ranks_of_failed_launcher(launcher, evidence);
   const auto failed = failure ? rank_of(launcher, *failure) : std::nullopt;
   if (own) evidence.told = diagnose::ReportedExit{failed, *own->status};
   auto& ended = evidence.failure.ended;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <set>
+
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/process.h"
 #include "safelaunch/job/command.h"
@@ -22,6 +24,10 @@ struct LauncherFailure {
 /// launcher speaks of a failure.
 [[nodiscard]] std::optional<LauncherFailure> read_launcher_failure(Launcher launcher,
                                                                    std::string_view text);
+
+/// The processes that a launcher says it now ends: torchrun's `Sending process 24 closing signal
+/// SIGTERM`.
+[[nodiscard]] std::set<int> told_to_end(std::string_view text);
 
 /// The rank of a failure, if it can be told: torch.multiprocessing.spawn numbers its processes as
 /// ranks; with other launchers a local rank is no rank.

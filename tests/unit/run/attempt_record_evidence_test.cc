@@ -495,6 +495,28 @@ TEST_CASE("torchrun's words decide the status where it has hidden one and they a
         ExitStatus(Signaled{SIGTERM}));
 }
 
+TEST_CASE("a rank that an elastic agent ended for a rescale did not fail when the agent then does",
+          "[evidence][bug]") {
+  const auto rescaled = [](int told, ExitStatus end) {
+    AttemptRecord record;
+    record.command = Exited{1};
+    record.verdict = Failure{.kind = FailureKind::rank_died};
+    record.ranks.exits = {{Rank{0}, {.pid = 24}, end}};
+    record.tails = {{{std::nullopt, output::StdStream::err},
+                     fmt::format("W1127 api.py:1028] Sending process {} closing signal SIGTERM\n"
+                                 "torch.distributed.DistStoreError: wait timeout after 6000ms\n",
+                                 told)}};
+    AttemptContext context;
+    context.launcher = job::Launcher::torchrun;
+    const diagnose::Evidence evidence = make_evidence(record, context);
+    const diagnose::Diagnosis found = diagnose::diagnose(evidence, diagnose::catalogue());
+    return std::pair(found.failure.first, diagnose::exit_status_of(evidence, found));
+  };
+  CHECK(rescaled(24, Signaled{SIGTERM}) == std::pair(std::optional<Rank>(), 1));
+  CHECK(rescaled(24, Signaled{SIGSEGV}) == std::pair(std::optional(Rank{0}), 139));
+  CHECK(rescaled(25, Signaled{SIGTERM}) == std::pair(std::optional(Rank{0}), 143));
+}
+
 TEST_CASE("deepspeed's words tell only which of two things its own status means", "[evidence]") {
   using enum output::StdStream;
   const auto deepspeed = job::Launcher::deepspeed;
