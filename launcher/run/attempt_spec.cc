@@ -310,12 +310,13 @@ Result<void> settle_output(const AttemptInputs& inputs, const settings::RunOptio
   return {};
 }
 
-// Agents that have found no others: torchrun's own may still come, where no safelaunch is.
+// An agent that has found no others, or was told not to look: torchrun's own may still come, where
+// no safelaunch is.
 int nodes_awaited_by_launcher(const AttemptInputs& inputs) {
   const plan::RunPlan& plan = inputs.plan;
   const bool is_torchrun = plan.command.launcher == job::Launcher::torchrun ||
                            plan.command.launcher == job::Launcher::accelerate;
-  const bool is_alone = plan.party && !inputs.agreed && !inputs.is_member;
+  const bool is_alone = !inputs.agreed && !inputs.is_member;
   return is_alone && is_torchrun && !plan.spawn && plan.command.nodes ? plan.command.nodes->min : 0;
 }
 

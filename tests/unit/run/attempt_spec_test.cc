@@ -73,11 +73,11 @@ TEST_CASE("where the host's name leads nowhere torchrun is told the loopback, un
   CHECK(attempt.environment().at("PET_LOCAL_ADDR") == "10.0.0.5");
 }
 
-TEST_CASE("a launcher waits for nodes only where their agents were looked for and not found",
-          "[attempt_spec]") {
+TEST_CASE("a launcher waits for nodes where their agents were not found, or not to be looked for",
+          "[attempt_spec][bug]") {
   Settled attempt({"torchrun", "--nnodes=2", "--nproc-per-node=2", "train.py"});
-  attempt.plan.party.reset();
-  CHECK(attempt.spec().stages.awaited_nodes == 0);
+  attempt.plan.party.reset();  // --rendezvous none
+  CHECK(attempt.spec().stages.awaited_nodes == 2);
   attempt.plan.party.emplace();
   CHECK(attempt.spec().stages.awaited_nodes == 2);
   Settled elastic({"torchrun", "--nnodes=1:2", "--nproc-per-node=2", "train.py"});
