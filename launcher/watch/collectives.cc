@@ -124,12 +124,13 @@ const FirstCall* call_of(const RankCollectives& rank) {
   return rank.first && !is_past ? &*rank.first : nullptr;
 }
 
-/// "recv from rank 2", "gather to rank 0"
+/// "recv from rank 2", "gather to rank 0", "send to rank 1 with tag 7"
 std::string words_of(const FirstCall& call) {
   if (!call.peer) return call.operation;
   constexpr std::array<std::string_view, 3> kFrom{"recv", "broadcast", "scatter"};
   const bool from = std::ranges::find(kFrom, call.operation) != kFrom.end();
-  return fmt::format("{} {} rank {}", call.operation, from ? "from" : "to", call.peer->value);
+  return fmt::format("{} {} rank {}{}", call.operation, from ? "from" : "to", call.peer->value,
+                     call.tag == 0 ? "" : fmt::format(" with tag {}", call.tag));
 }
 
 /// The first collectives of one group are one collective. NCCL may finish one's side of two that
@@ -180,17 +181,27 @@ class Waits {
 
   [[nodiscard]] const std::map<Rank, Standing>& standing() const { return standing_; }
 
-  /// Ranks that wait in each other's absence: each for one that is among them.
+  /// Ranks that wait in each other's absence: each for one that is among them. Where a circle of
+  /// messages holds up others behind it, it is the circle alone.
   [[nodiscard]] std::set<Rank> entangled() const {
     std::set<Rank> left;
     for (const auto& [rank, one] : standing_) left.insert(rank);
+    const auto awaits = [this](Rank rank, Rank one) {
+      const std::vector<Rank>& awaited = standing_.at(rank).awaited;
+      return std::ranges::find(awaited, one) != awaited.end();
+    };
     const auto free = [&](Rank rank) {
-      return std::ranges::none_of(standing_.at(rank).awaited,
-                                  [&](Rank one) { return left.contains(one); });
+      return std::ranges::none_of(left, [&](Rank one) { return awaits(rank, one); });
     };
     while (std::erase_if(left, free) > 0) {
     }
-    return left;
+    std::set<Rank> circle = left;
+    const auto behind_it = [&](Rank rank) {
+      return std::ranges::none_of(circle, [&](Rank one) { return awaits(one, rank); });
+    };
+    while (std::erase_if(circle, behind_it) > 0) {
+    }
+    return are_messages(circle) ? circle : left;
   }
 
   /// The awaited ranks, without those that wait themselves. A rank that several calls await gets
@@ -283,7 +294,8 @@ class Waits {
     const auto answer = ranks_.find(*call.peer);
     if (answer == ranks_.end() || !answer->second.first) return false;
     const FirstCall& other = *answer->second.first;
-    return is_message(other) && other.operation != call.operation && other.peer == rank;
+    return is_message(other) && other.operation != call.operation && other.peer == rank &&
+           other.tag == call.tag;
   }
 
   /// Those of its members that have not made the same call.

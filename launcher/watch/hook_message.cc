@@ -142,6 +142,7 @@ HookCall call_of(const Json& packet, HookCall::What what) {
                          .members = ranks_of(array_of(packet, "members")),
                          .blocks = is_true(packet, "blocks")}};
   if (const auto peer = number_of(packet, "peer", 0, kMostRanks - 1)) told.call.peer = Rank{*peer};
+  told.call.tag = number_of<std::int64_t>(packet, "tag").value_or(0);
   return told;
 }
 

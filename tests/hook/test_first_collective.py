@@ -115,15 +115,22 @@ class FirstCollective(harness.HookTest):
             ranks = collector.drained().ranks()
             self.assert_no_fault(collector)
             told = [ranks[rank].first("coll.enter") for rank in (0, 1)]
-            return [{key: one.get(key) for key in ("op", "group", "members", "peer", "blocks")} for one in told]
+            return [{key: one.get(key) for key in ("op", "group", "members", "peer", "tag", "blocks")} for one in told]
 
     def test_a_message_tells_its_other_end_and_whether_its_caller_waits(self):
         sends, receives = self.calls("""
     number = torch.ones(1)
     dist.send(number, 1) if rank == 0 else dist.irecv(number, 0).wait()
 """)
-        self.assertEqual(sends, {"op": "send", "group": "0", "members": None, "peer": 1, "blocks": True})
-        self.assertEqual(receives, {"op": "recv_", "group": "0", "members": None, "peer": 0, "blocks": False})
+        self.assertEqual(sends, {"op": "send", "group": "0", "members": None, "peer": 1, "tag": None, "blocks": True})
+        self.assertEqual(receives, {"op": "recv_", "group": "0", "members": None, "peer": 0, "tag": None, "blocks": False})
+
+    def test_a_message_tells_its_tag(self):
+        for told in self.calls("""
+    number = torch.ones(1)
+    dist.send(number, 1, tag=7) if rank == 0 else dist.recv(number, 0, tag=7)
+"""):
+            self.assertEqual(told["tag"], 7)
 
     def test_a_collective_tells_its_source_as_the_world_counts(self):
         first, second = self.calls("""

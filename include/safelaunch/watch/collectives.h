@@ -33,6 +33,7 @@ struct FirstCall {
   std::vector<Rank> members{};  ///< of the group; empty: all ranks of the world
   /// The other end of a message; the one rank from which a broadcast comes, or to which all send.
   std::optional<Rank> peer{};
+  std::int64_t tag = 0;  ///< of a message: both ends give the same, where the backend has tags
   bool blocks = false;  ///< the rank does nothing else until it is finished
   bool open = true;     ///< it is not finished
   bool operator==(const FirstCall&) const = default;
@@ -61,7 +62,7 @@ struct CollectivesCompared {
   /// They can never meet: different operations under one number, one group with other members on
   /// other ranks, or ranks that wait for each other in a circle. Empty: nothing proves that.
   std::string contradiction;
-  bool of_messages = false;    ///< the contradiction is a circle of send and recv
+  bool of_messages = false;    ///< the contradiction is in send and recv alone
   std::vector<Rank> together;  ///< the ranks that are in one and the same collective; empty: they
                                ///< are in several, or in none
   /// Ranks that never called what the others of their group are in, and wait in no collective

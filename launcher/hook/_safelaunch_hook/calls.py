@@ -20,6 +20,8 @@ def about(name, named, group, in_group):
     peer = next((named[key] for key in _PEERS if named.get(key) is not None), None)
     if peer is not None and peer >= 0:
         fields["peer"] = int(ranks[peer] if in_group else peer)
+    if named.get("tag") and c10d.get_backend(group) != "nccl":  # which has none
+        fields["tag"] = int(named["tag"])
     return fields
 
 

@@ -111,6 +111,26 @@ TEST_CASE("a send and the recv that fits it wait for nobody: the way between the
             .of_messages);
 }
 
+TEST_CASE("a send and a recv of other tags never meet", "[collectives][bug]") {
+  const auto compared =
+      compare({{Rank{0}, first({.operation = "send", .group = "", .peer = Rank{1}})},
+               {Rank{1}, first({.operation = "recv", .group = "", .peer = Rank{0}, .tag = 7})}});
+  CHECK(compared.contradiction ==
+        "rank 1 waits in recv from rank 0 with tag 7; rank 0 waits in send to rank 1");
+  CHECK(compared.of_messages);
+}
+
+TEST_CASE("those that wait for a circle of messages are no part of it", "[collectives][bug]") {
+  const RankCollectives barrier = first({.operation = "barrier", .group = ""});
+  const auto compared = compare({{Rank{0}, receives_from(1)},
+                                 {Rank{1}, receives_from(0)},
+                                 {Rank{2}, barrier},
+                                 {Rank{3}, barrier}});
+  CHECK(compared.contradiction ==
+        "rank 1 waits in recv from rank 0; rank 0 waits in recv from rank 1");
+  CHECK(compared.of_messages);
+}
+
 TEST_CASE("a message and a collective that wait for each other are no circle of messages",
           "[collectives]") {
   const auto compared = compare(
