@@ -78,16 +78,18 @@ bool is_hidden_by_its_folder(const std::string& path) {
   return ::lstat(path.c_str(), &status) != 0 && errno == EACCES;
 }
 
-constexpr std::array<std::string_view, 9> kTuned{
-    "NCCL_", "TORCH_NCCL_", "TORCH_DISTRIBUTED_", "GLOO_", "OMP_", "MKL_", "UCX_", "FI_", "TP_"};
+// The families whose variables are known one by one. UCX, libfabric and gloo have hundreds, with
+// devices, keys, commands and addresses of mail among them.
+constexpr std::array<std::string_view, 5> kTuned{"NCCL_", "TORCH_NCCL_", "TORCH_DISTRIBUTED_",
+                                                 "OMP_", "MKL_"};
 // A plugin is loaded, a command is run, and a file that a variable names is read, written or
 // loaded.
 constexpr std::array<std::string_view, 10> kNamesPlace{
     "PLUGIN", "PATH", "FILE", "LIB", "DIR", "CONF", "TOOL", "MODULE", "COMMAND", "DEST"};
 // Whoever chooses the address or the interface over which ranks meet may be the one they meet, and
 // ranks run what a peer sends them (pickle).
-constexpr std::array<std::string_view, 6> kNamesPeer{"COMM_ID", "ADDR",  "SOCKET_",
-                                                     "HOST",    "IFACE", "IFNAME"};
+constexpr std::array<std::string_view, 7> kNamesPeer{"COMM_ID", "ADDR",   "SOCKET_", "HOST",
+                                                     "IFACE",   "IFNAME", "HCA"};
 
 std::optional<std::string> variables_of(const YamlNode& node) {
   for (const YamlEntry& entry : node.entries)
