@@ -133,7 +133,14 @@ void FolderMember::distrusted(const std::string& path, const std::string& why) {
 /// Makes the folder that was named where it is missing. It is judged before, so that no folder of
 /// ours is left where the run is refused.
 Result<void> FolderMember::prepare_folder() {
-  if (::access(folder_.c_str(), F_OK) == 0) return {};
+  struct stat facts {};
+  if (::stat(folder_.c_str(), &facts) == 0) {
+    if (!S_ISDIR(facts.st_mode))
+      refuse(Errc::bad_config, fmt::format("--rendezvous file://{}: this is no folder; name a "
+                                           "folder of your own that all nodes share",
+                                           folder_));
+    return {};
+  }
   const std::string above = folder_.substr(0, std::max<std::size_t>(folder_.rfind('/'), 1));
   if (const auto why = distrust_place(above); why && ::access(above.c_str(), F_OK) == 0) {
     distrusted(folder_, *why);

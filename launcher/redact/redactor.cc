@@ -19,7 +19,8 @@
 namespace safelaunch::redact {
 namespace {
 
-/// Values that are secret wherever they stand, as they are, within base64 or in hexadecimal. The
+/// Values that are secret wherever they stand, as they are, within base64 or in
+/// hexadecimal. The
 /// memory is bounded and forgets nothing: of a value for which there is no room it keeps a trace,
 /// and a line that bears such a trace is taken out whole.
 class KnownSecrets {
@@ -92,6 +93,13 @@ std::string in_base64(std::string_view value, std::size_t offset) {
   return text;
 }
 
+std::string in_hex(std::string_view value, std::string_view between) {
+  std::string text;
+  for (const char c : value)
+    text += (text.empty() ? std::string() : std::string(between)) + to_hex(std::string_view(&c, 1));
+  return text;
+}
+
 void KnownSecrets::add(std::string_view value) {
   std::size_t begin = 0;
   while (begin < value.size()) {
@@ -101,11 +109,14 @@ void KnownSecrets::add(std::string_view value) {
   }
   constexpr std::size_t kShortestInside = 8;
   if (value.size() < kShortestInside) return;
-  std::string hex = to_hex(value);
-  add_text(hex);
-  std::ranges::transform(hex, hex.begin(),
-                         [](char c) { return c >= 'a' ? char(c - 'a' + 'A') : c; });
-  add_text(hex);
+  // As bytes.hex(":"), xxd, a MAC address and an array write it.
+  for (const std::string_view between : {"", ":", " ", "-", ", 0x"}) {
+    std::string hex = in_hex(value, between);
+    add_text(hex);
+    std::ranges::transform(hex, hex.begin(),
+                           [](char c) { return c >= 'a' && c <= 'f' ? char(c - 'a' + 'A') : c; });
+    add_text(hex);
+  }
   for (std::size_t offset = 0; offset < 3; ++offset) {
     std::string text = in_base64(value, offset);
     add_text(text);

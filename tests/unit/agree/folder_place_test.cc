@@ -49,6 +49,15 @@ TEST_CASE("a link, a FIFO or a file in the place of the board is refused at once
   CHECK(refusal_at(shared) == path + " is a file" + of_ours);
 }
 
+TEST_CASE("a file or a FIFO that is named as the folder is refused at once", "[folder][bug]") {
+  const TemporaryFolder folder;
+  const std::string why = ": this is no folder; name a folder of your own that all nodes share";
+  folder.write("plain", "text");
+  CHECK(refusal_at(folder / "plain") == "--rendezvous file://" + (folder / "plain") + why);
+  REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);
+  CHECK(refusal_at(folder / "fifo") == "--rendezvous file://" + (folder / "fifo") + why);
+}
+
 TEST_CASE("where a folder is refused no board of ours is left in it", "[folder]") {
   const TemporaryFolder folder;
   const std::string open = folder / "open";

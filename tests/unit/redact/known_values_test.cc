@@ -41,6 +41,16 @@ TEST_CASE("a known value is found in hexadecimal of either case", "[redact][know
   CHECK(redactor.redact("0x636F727265637420686F7273652D62617474657279") == "0x[redacted]");
 }
 
+TEST_CASE("a known value is found in hexadecimal with something between the bytes",
+          "[redact][known][bug]") {
+  const Redactor redactor({"hunter2!"});
+  for (const char* text :
+       {"68:75:6e:74:65:72:32:21", "68 75 6e 74 65 72 32 21", "68-75-6E-74-65-72-32-21"})
+    CHECK(redactor.redact(text) == "[redacted]");
+  CHECK(redactor.redact(R"(b=\x68\x75\x6e\x74\x65\x72\x32\x21)") == "b=[redacted]");
+  CHECK(redactor.redact("{0x68, 0x75, 0x6e, 0x74, 0x65, 0x72, 0x32, 0x21}") == "{0x[redacted]}");
+}
+
 TEST_CASE("a known value is found at both ends of a text and at every offset of base64",
           "[redact][known]") {
   const Redactor redactor({"swordfish>>?"});
