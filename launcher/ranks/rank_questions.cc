@@ -145,6 +145,7 @@ bool AnswersOfNodes::take_own(const RankAnswers& answers) {
   answers_.collectives = answers.collectives;
   answers_.silent = answers.silent;
   answers_.locks = answers.locks;
+  answers_.nameless = answers.nameless;
   for (const auto& [rank, stack] : answers.stacks) answers_.stacks.insert_or_assign(rank, stack);
   return open_.empty();
 }

@@ -12,6 +12,7 @@
 #include "safelaunch/clean/removal.h"
 #include "safelaunch/gpu/visible.h"
 #include "safelaunch/host/process_facts.h"
+#include "safelaunch/ranks/nameless.h"
 
 // Everything that is heard becomes an event of the machine, and the machine's actions are performed
 // at once: a look is an action whose result is the next event. The first part hears, the second
@@ -206,11 +207,17 @@ void RankWatch::ask_ranks(const std::filesystem::path& directory, Duration limit
 
 // The ranks of other nodes have as long as ours, and the news of them travels twice.
 void RankWatch::hear_answers(RankAnswers answers, Duration limit) {
-  for (const auto& [rank, state] : ranks_now())
-    if (state.alive() && state.process()->is_here() && !answers.stacks.contains(rank))
-      answers.silent[rank] = state.activity(Clock::now());
+  std::set<ProcessId> here;
+  for (const auto& [rank, state] : ranks_now()) {
+    if (!state.alive() || !state.process()->is_here()) continue;
+    here.insert(*state.process());
+    if (!answers.stacks.contains(rank)) answers.silent[rank] = state.activity(Clock::now());
+  }
   // In training a look at every descriptor of the host would cost the job time.
-  if (!machine_.stages().training()) answers.locks = find_lock_waits(answers, ranks_now());
+  if (!machine_.stages().training()) {
+    answers.locks = find_lock_waits(answers, ranks_now());
+    answers.nameless = describe_nameless(nameless_below(host::self(), here, host::Procfs{}));
+  }
   if (answers_.take_own(answers)) return tell_answers();
   nodes_answer_.set_after(2 * limit, [this, question = answers_.question()] {
     if (question == answers_.question()) tell_answers();

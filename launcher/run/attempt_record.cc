@@ -290,6 +290,10 @@ void take_absent(const AttemptRecord& record, const AttemptContext& context,
         return !one.known && one.activity == Activity::idling && one.where.empty();
       });
   const auto world = static_cast<std::size_t>(record.ranks.world_size);
+  if (none_came && !record.ranks.answers.nameless.empty()) {
+    evidence.remarks.push_back(record.ranks.answers.nameless);
+    return;
+  }
   if (evidence.failure.kind != FailureKind::hung || !none_came || context.nodes > 1 ||
       evidence.failure.waiting.size() + missing.size() != world)
     return;

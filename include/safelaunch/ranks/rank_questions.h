@@ -26,6 +26,7 @@ struct RankAnswers {
   std::map<Rank, StackSeen> stacks;
   std::map<Rank, watch::RankCollectives> collectives;
   LockWaits locks{};                  ///< the locks for which ranks of this node wait
+  std::string nameless{};  ///< processes of this node that may yet come as a rank, in words
   std::map<Rank, Activity> silent{};  ///< the other live ranks, and what they seem to do
 };
 

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <map>
+#include <string>
+#include <utility>
 
 #include "safelaunch/host/process_tree.h"
 
@@ -10,12 +12,13 @@ namespace safelaunch::testing {
 class FakeProcessTable final : public host::ProcessTable {
  public:
   /// Adds a process, or replaces the one with this pid.
-  FakeProcessTable& add(int pid, int parent, unsigned uid = 1000) {
+  FakeProcessTable& add(int pid, int parent, unsigned uid = 1000, std::string comm = {}) {
     host::ProcessFacts facts;
     facts.id = {pid, static_cast<std::uint64_t>(pid) * 10};
     facts.parent = parent;
     facts.state = 'S';
     facts.uid = uid;
+    facts.comm = std::move(comm);
     processes_[pid] = facts;
     return *this;
   }

@@ -353,6 +353,9 @@ TEST_CASE("a world larger than what was started is told apart from a rank that s
   AttemptContext nodes = by_script();
   nodes.nodes = 2;  // it may run on the other one
   CHECK(cause(nodes) == "rank-missing");
+  record.ranks.answers.nameless = "pid 71 (python a.py 1) has not said which rank it is";
+  CHECK(cause(by_script()) == "rank-missing");
+  record.ranks.answers.nameless.clear();
   record.verdict->missing.front().activity = Activity::working;  // a process that may become it
   CHECK(cause(by_script()) != "rank-not-started");
   record.verdict->missing.front() = {.rank = Rank{1}, .activity = Activity::idling};

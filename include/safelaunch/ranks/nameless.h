@@ -1,0 +1,20 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "safelaunch/host/process_tree.h"
+
+namespace safelaunch::ranks {
+
+/// The Python processes below `root` that may yet come as a rank: none is a rank, has started one,
+/// or was started by one.
+[[nodiscard]] std::vector<int> nameless_below(ProcessId root, const std::set<ProcessId>& ranks,
+                                              const host::ProcessTable& table);
+
+/// "pid 71 (python train.py 1) has not said which rank it is"; empty: there is none.
+/// Helpers of multiprocessing's own are left out.
+[[nodiscard]] std::string describe_nameless(const std::vector<int>& pids);
+
+}  // namespace safelaunch::ranks

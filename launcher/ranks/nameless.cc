@@ -1,0 +1,48 @@
+#include "safelaunch/ranks/nameless.h"
+
+#include <algorithm>
+#include <map>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
+
+namespace safelaunch::ranks {
+namespace {
+
+constexpr std::size_t kMostTold = 3;
+constexpr std::size_t kLongestCommand = 60;
+
+}  // namespace
+
+std::vector<int> nameless_below(ProcessId root, const std::set<ProcessId>& ranks,
+                                const host::ProcessTable& table) {
+  std::set<int> known{root.pid};
+  const std::vector<host::ProcessFacts> tree = host::tree_of(root, table);
+  std::map<int, int> parents;
+  for (const host::ProcessFacts& one : tree) parents[one.id.pid] = one.parent;
+  for (const ProcessId rank : ranks) {
+    for (const host::ProcessFacts& below : host::tree_of(rank, table)) known.insert(below.id.pid);
+    for (auto at = parents.find(rank.pid); at != parents.end(); at = parents.find(at->second))
+      known.insert(at->first);
+  }
+  std::vector<int> pids;
+  for (const host::ProcessFacts& one : tree)
+    if (!known.contains(one.id.pid) && !one.has_ended() && one.comm.starts_with("python"))
+      pids.push_back(one.id.pid);
+  return pids;
+}
+
+std::string describe_nameless(const std::vector<int>& pids) {
+  std::vector<std::string> words;
+  for (const int pid : pids) {
+    const std::string command = join(host::command_line_of(pid), " ");
+    if (command.find("from multiprocessing.") != command.npos) continue;  // its own helpers
+    if (words.size() < kMostTold)
+      words.push_back(fmt::format("pid {} ({})", pid, cut(printable(command), kLongestCommand)));
+  }
+  if (words.empty()) return {};
+  return fmt::format("{} {} not said which rank {} is", join(words, ", "),
+                     words.size() == 1 ? "has" : "have", words.size() == 1 ? "it" : "each");
+}
+
+}  // namespace safelaunch::ranks
