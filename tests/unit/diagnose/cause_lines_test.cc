@@ -213,6 +213,14 @@ constexpr CauseLine kProofs[] = {
     {"rendezvous-closed", "torch.distributed.elastic.rendezvous.api.RendezvousTimeoutError"},
     {"hostfile", "ValueError: Hostfile contains multiple entries for worker-1"},
     {"hostfile", "ValueError: Hostfile is empty"},
+    {"library-missing",
+     "ImportError: libcudart.so.12: cannot open shared object file: No such file or directory"},
+    {"watchdog-stuck",
+     "[rank0]:[E ProcessGroupNCCL.cpp:1500] [PG ID 0 PG GUID 0 Rank 0] Heartbeat monitor timed "
+     "out! Process will be terminated after dumping debug info. workMetaList_.size()=3"},
+    {"peer-lost",
+     "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting "
+     "prematurely."},
     {"elastic-summary", "Root Cause (first observed failure):"},
     {"stopped-by-launcher", "Sending process 4711 closing signal SIGTERM"},
     {"stopped-by-launcher", "Terminating process 4711 via signal SIGTERM"},

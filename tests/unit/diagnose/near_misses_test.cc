@@ -204,6 +204,9 @@ constexpr NearMiss kNearMisses[] = {
     {"watchdog-timeout", "watchdog-stuck",
      "[F ProcessGroupNCCL.cpp:1185] ProcessGroupNCCL's watchdog got stuck for 480 seconds without "
      "making progress"},
+    {"library-missing", "none",
+     "W dso_loader.cc:64] Could not load dynamic library 'libcudart.so.11.0'; dlerror: "
+     "libcudart.so.11.0: cannot open shared object file: No such file or directory"},
     {"watchdog-stuck", "none", "[I ProcessGroupNCCL.cpp:587] NCCL watchdog thread started!"},
     {"ras-crash", "none", "rank 3 ended by SIGSEGV in rasterize_triangles"},
     {"collective-stuck", "none", "RuntimeError: Timed out waiting 5000ms for a batch"},
