@@ -89,11 +89,6 @@ std::optional<LauncherFailure> read_failed_line(std::string_view text) {
   return failure;
 }
 
-std::optional<LauncherFailure> read_torchrun_failure(std::string_view text) {
-  if (auto failure = read_root_cause(text)) return failure;
-  return read_failed_line(text);
-}
-
 /// `[…] exits with return code = -11`. The command before it is the last one that was started, not
 /// the one that failed: deepspeed never says which rank it was. The processes that it has started
 /// and now ends stand above.
@@ -151,6 +146,22 @@ std::optional<LauncherFailure> read_spawn_failure(std::string_view text) {
   return failure.local_rank ? std::optional(failure) : std::nullopt;
 }
 
+using Reader = std::optional<LauncherFailure> (*)(std::string_view text);
+
+// The best source first.
+std::vector<Reader> readers_of(Launcher launcher) {
+  switch (launcher) {
+    case Launcher::torchrun: return {read_root_cause, read_failed_line};
+    case Launcher::deepspeed: return {read_deepspeed_failure};
+    case Launcher::python: return {read_spawn_failure};
+    case Launcher::accelerate:
+      return {read_root_cause, read_failed_line, read_deepspeed_failure, read_called_process};
+    case Launcher::opaque:
+      return {read_root_cause, read_failed_line, read_deepspeed_failure, read_spawn_failure};
+  }
+  return {};
+}
+
 // The signals by which ranks die. A code near 256 that means none of these is the script's own:
 // sys.exit(-1) is 255.
 constexpr std::array kDeadlySignals = {SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGSEGV, SIGTERM};
@@ -166,23 +177,16 @@ ExitStatus unwrapped_code(const ExitStatus& status) {
 
 }  // namespace
 
+std::vector<LauncherFailure> read_launcher_failures(Launcher launcher, std::string_view text) {
+  std::vector<LauncherFailure> failures;
+  for (const Reader read : readers_of(launcher))
+    if (auto failure = read(text)) failures.push_back(*std::move(failure));
+  return failures;
+}
+
 std::optional<LauncherFailure> read_launcher_failure(Launcher launcher, std::string_view text) {
-  switch (launcher) {
-    case Launcher::torchrun: return read_torchrun_failure(text);
-    case Launcher::deepspeed: return read_deepspeed_failure(text);
-    case Launcher::python: return read_spawn_failure(text);
-    case Launcher::accelerate: {
-      auto failure = read_torchrun_failure(text);
-      if (!failure) failure = read_deepspeed_failure(text);
-      return failure ? failure : read_called_process(text);
-    }
-    case Launcher::opaque: {
-      auto failure = read_torchrun_failure(text);
-      if (!failure) failure = read_deepspeed_failure(text);
-      return failure ? failure : read_spawn_failure(text);
-    }
-  }
-  return std::nullopt;
+  std::vector<LauncherFailure> failures = read_launcher_failures(launcher, text);
+  return failures.empty() ? std::nullopt : std::optional(std::move(failures.front()));
 }
 
 std::set<int> told_to_end(std::string_view text) {

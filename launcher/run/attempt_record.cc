@@ -337,8 +337,7 @@ void spare_ranks_of_failed_launcher(job::Launcher launcher, diagnose::Evidence& 
   if (is_stuck(failure.kind) || failure.ended.empty()) return;
   std::set<int> told;
   for (const diagnose::Output& output : evidence.output)
-    if (on_its_stream(launcher, output, evidence.output))
-      told.merge(job::told_to_end(output.text));
+    if (on_its_stream(launcher, output, evidence.output)) told.merge(job::told_to_end(output.text));
   const auto spared = [&](const RankExited& ended) { return killed_as_told(ended, told); };
   if (!std::ranges::all_of(failure.ended, spared)) return;
   evidence.ended_in_stop = std::exchange(failure.ended, {});
@@ -350,12 +349,11 @@ void take_launcher_words(job::Launcher launcher, const AttemptRecord& record,
                          diagnose::Evidence& evidence) {
   if (!evidence.command) return;
   std::optional<job::LauncherFailure> failure, own;
-  for (const diagnose::Output& output : evidence.output) {
-    const auto read = job::read_launcher_failure(launcher, output.text);
-    if (!read) continue;
-    if (!failure) failure = read;
-    if (!own && is_its_own(launcher, *read, output, record, evidence.output)) own = failure = read;
-  }
+  for (const diagnose::Output& output : evidence.output)
+    for (const auto& read : job::read_launcher_failures(launcher, output.text)) {
+      if (!failure) failure = read;
+      if (!own && is_its_own(launcher, read, output, record, evidence.output)) own = failure = read;
+    }
   if (!failure) spare_ranks_of_failed_launcher(launcher, evidence);
   const auto failed = failure ? rank_of(launcher, *failure) : std::nullopt;
   if (own) evidence.told = diagnose::ReportedExit{failed, *own->status};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <set>
+#include <vector>
 
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/process.h"
@@ -19,9 +20,14 @@ struct LauncherFailure {
   bool last_words = false;  ///< nothing stands behind it: a launcher ends with its report
 };
 
-/// Looks for the failure in the launcher's output: torchrun, accelerate and torch.multiprocessing
-/// write to stderr, deepspeed to stdout. The end of a long output is enough. nullopt where no
-/// launcher speaks of a failure.
+/// What the launcher's output says of its failure, the best source first: torchrun, accelerate and
+/// torch.multiprocessing write to stderr, deepspeed to stdout. A job may print the words of another
+/// run, so a worse source may be the launcher's own. The end of a long output is enough. Empty
+/// where no launcher speaks of a failure.
+[[nodiscard]] std::vector<LauncherFailure> read_launcher_failures(Launcher launcher,
+                                                                  std::string_view text);
+
+/// The first of them.
 [[nodiscard]] std::optional<LauncherFailure> read_launcher_failure(Launcher launcher,
                                                                    std::string_view text);
 

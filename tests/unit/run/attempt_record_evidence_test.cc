@@ -550,6 +550,13 @@ TEST_CASE("accelerate's word on its one process counts while nothing stands behi
           .command == ExitStatus(Exited{1}));
 }
 
+TEST_CASE("another run's words before its own do not hide accelerate's status", "[evidence][bug]") {
+  const std::string old_log = std::string(kTorchrunKilled) + "the end of the old log\n";
+  const auto told = said(job::Launcher::accelerate, Exited{1},
+                         {{output::StdStream::err, old_log + kAccelerateExited}});
+  CHECK(told.command == ExitStatus(Exited{3}));
+}
+
 TEST_CASE("how a command ended that made room says how safelaunch ended it", "[evidence]") {
   AttemptRecord record;
   record.gave_way = true;
