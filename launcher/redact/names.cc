@@ -67,7 +67,7 @@ constexpr std::array kPublicLast{
     "second"sv,    "step"sv,       "sec"sv,     "info"sv,     "sock"sv,        "authority"sv,
     "id"sv,        "ids"sv,        "in"sv,      "at"sv,       "timeout"sv,     "loss"sv,
     "embedding"sv, "embeddings"sv, "mixer"sv,   "askpass"sv,  "algorithm"sv,   "digest"sv,
-    "age"sv,       "ref"sv,        "region"sv,  "rotation"sv, "service"sv};
+    "age"sv,       "ref"sv,        "region"sv,  "rotation"sv, "service"sv,     "authentication"sv};
 // "id" says who has the secret, but these services want it hidden too.
 constexpr std::array kSecretIds{"access"sv, "private"sv, "secret"sv};
 // Parts that say how a secret is written.

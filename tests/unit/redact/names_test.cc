@@ -206,6 +206,7 @@ TEST_CASE("what belongs to a secret and is none has a plain name", "[redact][nam
                                        "secret_ref",
                                        "secret_region",
                                        "secret_rotation",
+                                       "PasswordAuthentication",
                                        "auth_service"}) == kNone);
 }
 
