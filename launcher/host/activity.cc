@@ -229,6 +229,7 @@ std::string plain_wait(std::string_view function) {
                               Known{"pipe_read", "a read of a pipe"},
                               Known{"anon_pipe_read", "a read of a pipe"},
                               Known{"wait_woken", "a read of a socket"},
+                              Known{"inet_csk_accept", "accept()"},
                               Known{"unix_stream_", "a read of a local socket"},
                               Known{"do_wait", "a wait for a child"},
                               Known{"do_sigtimedwait", "a wait for a signal"},

@@ -181,6 +181,8 @@ TEST_CASE("a process that waits for an answer from outside is not quiet") {
   scene.main_thread().waits_in = "wait_woken";
   CHECK(scene.seen().activity == Activity::idling);
   CHECK(scene.seen().doing == "waiting for something from outside in a read of a socket");
+  scene.main_thread().waits_in = "inet_csk_accept";
+  CHECK(scene.seen().doing == "waiting for something from outside in accept()");
   CHECK_FALSE(scene.seen().awaits_local);
   scene.main_thread().reads_local = true;
   CHECK(scene.seen().awaits_local);
