@@ -6,6 +6,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/paper.h"
 #include "safelaunch/base/strings.h"
+#include "safelaunch/base/version.h"
 #include "verbs.h"
 
 // The help of a verb is made of its row and its options, wrapped at 80 columns.
@@ -62,7 +63,7 @@ std::string usage_of(const Verb& verb) {
 int tell_version(std::span<const std::string> words) {
   std::vector<std::string> rest;
   if (const auto status = settle(kVersionVerb, words, nullptr, rest)) return *status;
-  return answer("safelaunch " SAFELAUNCH_VERSION "\n");
+  return answer(fmt::format("safelaunch {}\n", version()));
 }
 
 int tell_help(std::span<const std::string> words, std::string (*of_no_verb)()) {
