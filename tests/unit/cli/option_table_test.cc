@@ -225,6 +225,22 @@ TEST_CASE("the tables of options and exit statuses are those of the program", "[
   CHECK_THAT(page, Catch::Matchers::ContainsSubstring("\n" + testing::exit_statuses_as_markdown()));
 }
 
+TEST_CASE("the Chinese help says of each option and verb what the Chinese page says",
+          "[option_table]") {
+  for (const Verb* verb : verbs()) {
+    INFO(verb->name);
+    CHECK(chinese_phrases().find(verb->help) != nullptr);
+  }
+  speak(Language::chinese);
+  const std::string table = testing::options_as_markdown();
+  const std::string help = short_help() + general_help();
+  speak(Language::english);
+  CHECK_THAT(testing::data("../../docs/zh-CN/options.md"),
+             Catch::Matchers::ContainsSubstring(table));
+  for (const char* english : {"Usage", "Verbs", "Options", "Example", "Deadlines", "the "})
+    CHECK_THAT(help, !Catch::Matchers::ContainsSubstring(english));
+}
+
 TEST_CASE("the table of verbs has a row for each verb, and no option that it lacks",
           "[option_table]") {
   const std::string page = testing::data("../../docs/options.md");
