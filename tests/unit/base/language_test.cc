@@ -83,10 +83,10 @@ TEST_CASE("the line of a standstill in training is told in Chinese", "[language]
           "training stands still: no collective finished for 4s; rank 1 is behind (5 of 6 "
           "collectives begun); rank 1 never called all_reduce, collective 6 of group 0; rank 1 is "
           "in train.py:5 evaluates") ==
-      "训练停住了：4s 没有完成任何集合通信；rank 1 落后（集合通信已发起 5/6 个）；rank 1 "
+      "训练停住了：已有 4s 没有完成任何集合通信；rank 1 落后（集合通信已发起 5/6 个）；rank 1 "
       "一直没有调用 "
       "all_reduce（group 0 的第 6 个集合通信）；rank 1 在 train.py:5 evaluates");
-  CHECK(chinese_phrases().retold("training goes on, after 15s") == "训练又动了，停了 15s");
+  CHECK(chinese_phrases().retold("training goes on, after 15s") == "训练恢复了，共停住 15s");
 }
 
 TEST_CASE("a format is filled in in the language that is spoken", "[language]") {
