@@ -106,6 +106,20 @@ std::string rough_age(Duration age) {
   return fmt::format("{}s", age / seconds(1));
 }
 
+std::string local_time(const std::string& iso) {
+  tm parts{};
+  const char* rest = ::strptime(iso.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
+  if (rest == nullptr) return iso;
+  const time_t at = ::timegm(&parts);
+  ::localtime_r(&at, &parts);
+  std::array<char, 80> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S %Z (UTC%z)", &parts);
+  std::string told = text.data();
+  constexpr std::size_t kMinutes = 3;  // of "00)"
+  if (parts.tm_gmtoff == 0) return told.substr(0, told.find(" ("));
+  return told.insert(told.size() - kMinutes, ":");
+}
+
 std::string wall_time_now() {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);

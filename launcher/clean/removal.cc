@@ -141,7 +141,12 @@ std::vector<Removal> remove(const Leftovers& left, settings::CleanPolicy policy)
 
 std::string describe(const Removal& removal) {
   const auto words = [](const auto& stale) { return describe(stale); };
-  return fmt::format("{}: {}", removal.done, std::visit(words, removal.what));
+  const auto* process = std::get_if<StaleProcess>(&removal.what);
+  const bool may_be_ended = process != nullptr && process->claim == Claim::orphan;
+  return fmt::format("{}: {}{}", removal.done, std::visit(words, removal.what),
+                     may_be_ended && removal.done == kLeftAlone
+                         ? "; `safelaunch clean --policy orphans` ends it"
+                         : "");
 }
 
 }  // namespace safelaunch::clean

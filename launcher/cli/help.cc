@@ -4,8 +4,10 @@
 #include <array>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/paper.h"
 #include "safelaunch/base/strings.h"
+#include "safelaunch/base/version.h"
 #include "verbs.h"
 
 // The help of a verb is made of its row and its options, wrapped at 80 columns.
@@ -26,14 +28,17 @@ std::string row(std::string_view left, std::string_view help, std::size_t column
 }
 
 std::string help_and_fallback(const settings::Option& option) {
-  if (option.fallback.empty()) return std::string(option.help);
-  return fmt::format("{} [{}]", option.help, option.fallback);
+  const std::string help = tr(option.help);
+  if (option.fallback.empty()) return help;
+  const bool is_in_words = option.fallback.find(' ') != std::string_view::npos;
+  return fmt::format("{} [{}]", help,
+                     is_in_words ? tr(option.fallback) : std::string(option.fallback));
 }
 
 std::string options_in_words(const Verb& verb) {
   std::string text;
   for (const settings::Option* option : options_of(verb)) {
-    if (!option->heading.empty()) text += fmt::format("\n{}:\n", option->heading);
+    if (!option->heading.empty()) text += "\n" + tr(fmt::format("{}:", option->heading)) + "\n";
     text += row(spelling(*option), help_and_fallback(*option));
   }
   return text;
@@ -41,7 +46,7 @@ std::string options_in_words(const Verb& verb) {
 
 // One line each.
 std::string examples_in_words(const Verb& verb) {
-  std::string text = "\nExample:\n";
+  std::string text = "\n" + tr("Example:") + "\n";
   for (std::string_view rest = verb.example; !rest.empty();)
     text += fmt::format("  {}\n", take_word(rest, '\n'));
   return text;
@@ -49,20 +54,20 @@ std::string examples_in_words(const Verb& verb) {
 
 std::string rows_of(std::span<const Verb* const> verbs) {
   std::string text;
-  for (const Verb* verb : verbs) text += row(verb->name, verb->help, kVerbColumn);
+  for (const Verb* verb : verbs) text += row(verb->name, tr(verb->help), kVerbColumn);
   return text;
 }
 
 std::string usage_of(const Verb& verb) {
-  const std::string begin = fmt::format("Usage: safelaunch {} ", verb.name);
+  const std::string begin = fmt::format("{} safelaunch {} ", tr("Usage:"), verb.name);
   if (verb.usage.empty()) return begin.substr(0, begin.size() - 1);
-  return begin + wrapped(verb.usage, begin.size());
+  return begin + wrapped(verb.usage, columns(begin));
 }
 
 int tell_version(std::span<const std::string> words) {
   std::vector<std::string> rest;
   if (const auto status = settle(kVersionVerb, words, nullptr, rest)) return *status;
-  return answer("safelaunch " SAFELAUNCH_VERSION "\n");
+  return answer(fmt::format("safelaunch {}\n", version()));
 }
 
 int tell_help(std::span<const std::string> words, std::string (*of_no_verb)()) {
@@ -79,11 +84,15 @@ int tell_whole_help(std::span<const std::string> words) {
   return tell_help(words, general_help);
 }
 
-constexpr const char* kUsage =
-    "Usage: safelaunch [OPTIONS] [--] COMMAND [ARG...]\n"
-    "       safelaunch VERB ...\n\n"
-    "Gets a distributed training command past its first all_reduce, or names the\n"
-    "cause.\n\n";
+std::string usage() {
+  const std::string begin = tr("Usage:") + " ";
+  return fmt::format(
+      "{}safelaunch [OPTIONS] [--] COMMAND [ARG...]\n{:{}}safelaunch VERB ...\n\n{}\n\n", begin, "",
+      columns(begin),
+      wrapped(tr("Gets a distributed training command past its first all_reduce, or names the "
+                 "cause."),
+              0));
+}
 
 // For somebody who has not read anything yet.
 constexpr std::array kFirstVerbs{&kStacksVerb, &kStatusVerb,  &kReportVerb, &kLogsVerb,
@@ -108,8 +117,9 @@ std::string spelling(const settings::Option& option) {
 
 std::string help_of(const Verb& verb) {
   if (&verb == &kRunVerb) return general_help();
-  return fmt::format("{}\n\n{}\n\nOptions:\n{}{}{}", usage_of(verb), wrapped(verb.purpose, 0),
-                     options_in_words(verb), row("-h,--help", "this"), examples_in_words(verb));
+  return fmt::format("{}\n\n{}\n\n{}\n{}{}{}", usage_of(verb), wrapped(verb.purpose, 0),
+                     tr("Options:"), options_in_words(verb), row("-h,--help", "this"),
+                     examples_in_words(verb));
 }
 
 Result<std::string> help_about(std::string_view word) {
@@ -118,22 +128,21 @@ Result<std::string> help_about(std::string_view word) {
 }
 
 std::string short_help() {
-  std::string text = kUsage;
-  text += "Verbs:\n" + rows_of(kFirstVerbs) + "\nOptions before COMMAND:\n";
+  std::string text = usage() + tr("Verbs:") + "\n" + rows_of(kFirstVerbs) + "\n" +
+                     tr("Options before COMMAND:") + "\n";
   for (const settings::Option* option : options_of(kRunVerb))
     if (std::ranges::find(kFirstOptions, option->name) != kFirstOptions.end())
-      text += row(spelling(*option), option->help);
-  return text + examples_in_words(kRunVerb) +
-         "\nAll verbs and options: safelaunch --help   One verb: safelaunch help VERB\n";
+      text += row(spelling(*option), tr(option->help));
+  return text + examples_in_words(kRunVerb) + "\n" +
+         tr("All verbs and options: safelaunch --help   One verb: safelaunch help VERB") + "\n";
 }
 
 std::string general_help() {
-  std::string text = kUsage;
-  text += "Verbs (safelaunch help VERB tells more):\n";
-  return text + rows_of(verbs()) +
-         "\nOptions, each also in the environment (SAFELAUNCH_INIT_TIMEOUT=60s) or in\n"
-         "safelaunch.yaml:\n" +
-         options_in_words(kRunVerb) + examples_in_words(kRunVerb);
+  return usage() + tr("Verbs (safelaunch help VERB tells more):") + "\n" + rows_of(verbs()) + "\n" +
+         wrapped(tr("Options, each also in the environment (SAFELAUNCH_INIT_TIMEOUT=60s) or in "
+                    "safelaunch.yaml:"),
+                 0) +
+         "\n" + options_in_words(kRunVerb) + examples_in_words(kRunVerb);
 }
 
 const Verb kVersionVerb{.name = "version",

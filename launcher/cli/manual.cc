@@ -3,6 +3,7 @@
 #include <array>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/version.h"
 #include "safelaunch/settings/settings.h"
 #include "verbs.h"
 
@@ -131,8 +132,7 @@ int write_manual(std::span<const std::string> words) {
 }  // namespace
 
 std::string manual_page() {
-  return fmt::format(".TH SAFELAUNCH 1 \"\" \"safelaunch {}\" \"User Commands\"\n",
-                     SAFELAUNCH_VERSION) +
+  return fmt::format(".TH SAFELAUNCH 1 \"\" \"safelaunch {}\" \"User Commands\"\n", version()) +
          section("NAME", plain("safelaunch - gets a distributed training command past its first "
                                "all_reduce, or names the cause") +
                              "\n") +

@@ -132,7 +132,6 @@ int probe_over_nodes(ProbePlan plan) {
   probe.party = *plan.party;
   probe.token_file = plan.options.token_file;
   probe.environment = plan.environment;
-  probe.nodes_within = plan.options.nodes_timeout.value_or(std::chrono::minutes(10));
   probe.profiles = profiles_to_search(plan);
   std::vector<std::string> names;
   for (const probe::SearchProfile& profile : probe.profiles) names.push_back(profile.name);

@@ -88,6 +88,7 @@ settings::RunOptions meeting_of(const ProbeOptions& options) {
   if ((wishes.master_port = options.master_port)) give("master-port");
   if (!(wishes.master_addr = options.master_addr).empty()) give("master-addr");
   if (!(wishes.rendezvous = options.rendezvous).empty()) give("rendezvous");
+  if ((wishes.nodes_timeout = options.nodes_timeout)) give("nodes-timeout");
   return wishes;
 }
 

@@ -115,7 +115,7 @@ constexpr std::array kProbeOptions{
                      .kind = kTime,
                      .put = settings::put_into<&ProbeOptions::nodes_timeout>,
                      .fallback = "10min",
-                     .help = "how long to wait for missing nodes"},
+                     .help = "how long to wait for missing nodes (0 = for ever)"},
     settings::Option{.name = "html",
                      .kind = settings::OptionKind::text,
                      .put = settings::put_into<&ProbeOptions::html>,

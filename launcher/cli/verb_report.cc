@@ -12,6 +12,7 @@
 #include "safelaunch/base/paper.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
+#include "safelaunch/base/version.h"
 #include "safelaunch/doctor/examine.h"
 #include "safelaunch/gpu/reader.h"
 #include "safelaunch/host/identity.h"
@@ -218,7 +219,7 @@ Error no_page(const std::string& file) {
 }
 
 std::string versions_text(const doctor::HostFacts& facts) {
-  std::string text = "safelaunch " SAFELAUNCH_VERSION "\n";
+  std::string text = fmt::format("safelaunch {}\n", version());
   for (const doctor::Package& package : facts.packages)
     text += fmt::format("{} {}\n", package.name, package.version);
   if (!facts.libraries) return text;

@@ -11,6 +11,7 @@
 #include "help.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/harmless.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/paper.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/output/std_streams.h"
@@ -217,7 +218,7 @@ void say(const std::string& text) {
 }  // namespace
 
 int refuse(const Error& error) {
-  say(error.message);
+  say(tr(error.message));
   return exit_code_of(error.code);
 }
 
@@ -226,7 +227,7 @@ int tell(const Result<std::string>& text) {
 }
 
 void warn(std::string_view text) {
-  say(fmt::format("warning: {}", text));
+  say(tr("warning: {}", tr(text)));
 }
 
 // A first word that is no verb may be a command, or a verb that people expect from other tools. The
@@ -243,8 +244,8 @@ std::optional<std::string> no_verb(std::span<const std::string> words, std::stri
   if (!instead || slash == std::string_view::npos) return std::nullopt;
   if (std::ranges::find(kFoldersOfTheSystem, program.substr(0, slash)) == kFoldersOfTheSystem.end())
     return std::nullopt;
-  return fmt::format("there is no verb '{}'; {}\nTo run {} all the same: safelaunch -- {}",
-                     words.front(), *instead, program, join(words, " "));
+  return tr(fmt::format("there is no verb '{}'; {}", words.front(), *instead)) + "\n" +
+         tr("To run {} all the same: safelaunch -- {}", program, join(words, " "));
 }
 
 }  // namespace safelaunch::cli

@@ -109,6 +109,26 @@ void check_nccl(const HostFacts& facts, Advices& advices) {
          "take the next release: pip install --upgrade nvidia-nccl-cu12");
 }
 
+std::string_view major_of(std::string_view version) {
+  return version.substr(0, version.find('.'));
+}
+
+/// DeepSpeed raises CUDAMismatchException where its operators would be built for another major
+/// version.
+void check_toolkit(const HostFacts& facts, Advices& advices) {
+  const std::string& ours = facts.libraries->torch_cuda;
+  const Toolkit& toolkit = facts.toolkit;
+  if (version_of(facts.packages, "deepspeed").empty() || ours.empty() || toolkit.version.empty())
+    return;
+  if (major_of(ours) == major_of(toolkit.version)) return;
+  if (value_or(facts.subject.environment, "DS_SKIP_CUDA_CHECK") == "1") return;
+  advise(advices, Severity::risk, cause::kExtensionTools,
+         fmt::format("{} is CUDA {}, and torch was built for CUDA {}; DeepSpeed refuses to build "
+                     "its operators",
+                     toolkit.folder, toolkit.version, ours),
+         fmt::format("set CUDA_HOME to a toolkit of CUDA {}", major_of(ours)));
+}
+
 }  // namespace
 
 void check_python(const HostFacts& facts, Advices& advices) {
@@ -117,6 +137,7 @@ void check_python(const HostFacts& facts, Advices& advices) {
   if (!facts.libraries) return;
   check_torch(facts, advices);
   check_nccl(facts, advices);
+  check_toolkit(facts, advices);
   for (Finding& finding : gpu::library_findings(*facts.libraries)) {
     // A job without a GPU loads no NCCL.
     if (!may_use_gpus(facts)) finding.severity = Severity::note;

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "checks.h"
+#include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/clean/leftovers_survey.h"
@@ -52,6 +53,39 @@ std::vector<Package> frameworks_in(std::span<const std::string> folders) {
 std::string version_of(std::span<const Package> packages, std::string_view name) {
   const auto found = std::ranges::find(packages, name, &Package::name);
   return found == packages.end() ? "" : found->version;
+}
+
+// ---- the toolkit --------------------------------------------------------------------------------
+
+namespace {
+
+std::filesystem::path toolkit_folder(const Environment& environment,
+                                     const std::filesystem::path& usual) {
+  for (const char* name : {"CUDA_HOME", "CUDA_PATH"})
+    if (const auto folder = value_or(environment, name); !folder.empty()) return folder;
+  for (std::string_view rest = value_or(environment, "PATH"); !rest.empty();) {
+    const std::filesystem::path folder = take_word(rest, ':');
+    std::error_code none;
+    if (std::filesystem::exists(folder / "nvcc", none)) return folder.parent_path();
+  }
+  return usual;
+}
+
+}  // namespace
+
+// "#define CUDA_VERSION 12040" is CUDA 12.4.
+Toolkit find_toolkit(const Environment& environment, const std::filesystem::path& usual) {
+  constexpr std::size_t kMostOfHeader = 64U << 10;
+  constexpr std::string_view kDefine = "#define CUDA_VERSION ";
+  const std::filesystem::path folder = toolkit_folder(environment, usual);
+  const std::string header =
+      user_file_text(folder / "include" / "cuda.h", kMostOfHeader).value_or("");
+  const std::size_t at = header.find(kDefine);
+  if (at == std::string::npos) return {};
+  std::string_view rest = std::string_view(header).substr(at + kDefine.size());
+  const int number = take_number<int>(rest).value_or(0);
+  if (number <= 0) return {};
+  return {folder.native(), fmt::format("{}.{}", number / 1'000, number % 1'000 / 10)};
 }
 
 // ---- those that a script imports ----------------------------------------------------------------
@@ -205,6 +239,7 @@ void read_python(HostFacts& facts) {
   const std::string python = command && command->python ? *command->python : "python3";
   facts.libraries = gpu::find_job_libraries(python, facts.subject.environment);
   facts.packages = frameworks_in(facts.libraries->python.packages);
+  facts.toolkit = find_toolkit(facts.subject.environment);
   facts.has_mpi4py = std::ranges::any_of(facts.libraries->python.packages, has_package_mpi4py);
   read_network_plugins(facts);
 }

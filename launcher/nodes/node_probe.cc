@@ -112,7 +112,6 @@ Result<NodeProbeEnd> NodeProbe::run() {
   if (!token) return token.error();
   redactor_.learn_value(token->secret);
   agree::AgentConfig agent = agent_of(plan_.party);
-  agent.start_within = plan_.nodes_within;
   agent.apart_after.reset();  // a node that probes by itself tells nothing of the others
   Party::Listener& listener = *this;
   auto party = Party::open(io_, board_of(plan_.party, *token, plan_.environment), agent, listener);

@@ -51,6 +51,7 @@ agree::AgentConfig agent_of(const plan::PartyPlan& party) {
   config.claim.seats = party.placement.nodes;
   config.claim.job = party.placement.job;
   config.claim.host = host::read_hostname();
+  config.start_within = party.nodes_within;
   if (!party.certain) config.apart_after = kApartAfter;
   config.seed = random_number();
   return config;

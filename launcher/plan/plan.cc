@@ -166,6 +166,8 @@ int agreement_port(int port) {
   return port > kAgreementBelow + 1'024 ? port - kAgreementBelow : port + kAgreementBelow;
 }
 
+constexpr Duration kForEver = std::chrono::years(1);
+
 // Without a wish the agents meet where the ranks do, on a port of their own.
 Result<void> plan_party(RunPlan& plan) {
   const std::string& wanted = plan.options.rendezvous;
@@ -186,6 +188,8 @@ Result<void> plan_party(RunPlan& plan) {
   if (!address) return address.error();
   party.placement = *std::move(placement);
   party.address = *std::move(address);
+  if (const auto within = plan.options.nodes_timeout)
+    party.nodes_within = within->count() == 0 ? kForEver : *within;
   plan.party = std::move(party);
   return {};
 }
@@ -233,8 +237,8 @@ void take_deepspeed_variables(RunPlan& plan) {
 constexpr std::array kSaysThatOneIsARank = {"RANK", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
                                             "SLURM_STEP_NUM_TASKS"};
 
-constexpr std::array kOfMeetings = {"nnodes",      "node-rank",  "master-addr",
-                                    "master-port", "rendezvous", "token-file"};
+constexpr std::array kOfMeetings = {"nnodes",     "node-rank",  "master-addr",  "master-port",
+                                    "rendezvous", "token-file", "nodes-timeout"};
 
 // Fills in the options that the command line leaves open.
 void complete(settings::RunOptions& wishes, const settings::Settings& settings) {

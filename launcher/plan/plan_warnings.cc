@@ -41,9 +41,10 @@ void warn_of_idle_options(RunPlan& plan) {
         fmt::format("--port {} has no effect: the command takes no port, neither by an option of a "
                     "launcher nor in MASTER_PORT",
                     options.given.at("port").value));
-  if (is_typed(options, "token-file") && !plan.party)
-    plan.warnings.push_back(
-        "--token-file has no effect: no agents of other nodes take part in this job");
+  for (const char* const name : {"token-file", "nodes-timeout"})
+    if (is_typed(options, name) && !plan.party)
+      plan.warnings.push_back(
+          fmt::format("--{} has no effect: no agents of other nodes take part in this job", name));
 }
 
 }  // namespace

@@ -406,7 +406,11 @@ void RankWatch::perform(const AskPlaces&) {
                       wait == BuildWait::none
                           ? WaitedLocks{}
                           : find_waited_locks(config_.environment, config_.clean, wait);
-                  const std::string others = describe(find_lock_waits(answers, ranks_now()));
+                  LockWaits waits = find_lock_waits(answers, ranks_now());
+                  std::erase_if(waits, [&](const auto& one) {
+                    return locks.words.find(one.second.lock.path + " (") != std::string::npos;
+                  });
+                  const std::string others = describe(waits);
                   const bool both = !locks.words.empty() && !others.empty();
                   take(PlacesTold{answers, locks.words + (both ? "; " : "") + others, locks.left});
                 });

@@ -49,8 +49,9 @@ void write_line(const RecordedLine& line, HtmlWriter& to) {
 
 void write_lines(const RunRecord& run, HtmlWriter& to) {
   if (run.lines.empty()) return;
+  to.markup("<details><summary>").text(tr("All that was recorded"));
   to.markup(
-      "<section><details><summary>All that was recorded</summary><div class=\"wide\">"
+      "</summary><div class=\"wide\">"
       "<table class=\"events\"><tr><th>after</th><th>attempt</th><th>event</th><th></th></tr>\n");
   for (std::size_t i = 0; i < run.lines.size(); ++i) {
     if (run.lines_left_out != 0 && i == run.lines.size() / 2)
@@ -59,7 +60,7 @@ void write_lines(const RunRecord& run, HtmlWriter& to) {
           .markup(" lines are left out here; events.jsonl has them</td></tr>\n");
     write_line(run.lines[i], to);
   }
-  to.markup("</table></div></details></section>\n");
+  to.markup("</table></div></details>\n");
 }
 
 void write_foot(const RunRecord& run, HtmlWriter& to) {
@@ -135,14 +136,6 @@ void write_fact(const char* label, std::string_view value, FactSize size, HtmlWr
   to.markup("</dd></div>\n");
 }
 
-// "2026-11-21T15:06:53.722Z" → "2026-11-21 15:06:53 UTC".
-std::string clock_time(const std::string& iso) {
-  constexpr std::size_t kDate = 10;
-  constexpr std::size_t kUpToSeconds = 19;
-  if (iso.size() < kUpToSeconds || iso[kDate] != 'T') return iso;
-  return iso.substr(0, kDate) + " " + iso.substr(kDate + 1, kUpToSeconds - kDate - 1) + " UTC";
-}
-
 void write_verdict(const RunRecord& run, HtmlWriter& to) {
   const AttemptSummary* told = told_in_head(run);
   if (told == nullptr) return;
@@ -176,6 +169,34 @@ void write_command(const RunRecord& run, HtmlWriter& to) {
   if (!run.working_directory.empty())
     to.text("cd " + shell_word(run.working_directory) + "\n", kLongestText);
   to.text(words_again(run), kLongestText).markup("</pre>\n");
+}
+
+// What whoever is asked for help wants to know first, to be copied as a whole. It stays English.
+std::string issue_of(const RunRecord& run) {
+  std::string text = headline_text(run);
+  if (const AttemptSummary* told = told_in_head(run); told != nullptr) {
+    const Failure& failure = *told->failure;
+    if (!failure.headline.empty()) text += ": " + failure.headline;
+    for (const std::string& place : failure.places) text += "\n  --> " + place;
+    if (!failure.details.empty()) text += "\n" + failure.details;
+    if (!failure.cause.empty())
+      text += fmt::format("\ncause: {} ({})", failure.cause, name(failure.certainty));
+  }
+  text += fmt::format(
+      "\n\n{}\n{} after {}, {}\n", words_again(run),
+      run.state == RunRecord::State::ended ? fmt::format("exit status {}", run.summary.exit_code)
+                                           : name(run.state),
+      describe_duration(run.took),
+      run.attempts.size() == 1 ? "1 attempt" : fmt::format("{} attempts", run.attempts.size()));
+  if (run.host) text += in_words(*run.host) + "\n";
+  return text;
+}
+
+void write_issue(const RunRecord& run, HtmlWriter& to) {
+  to.markup("<details><summary>")
+      .text(tr("Text for an issue"))
+      .markup("</summary><pre class=\"command\">");
+  to.text(issue_of(run), kLongestText).markup("</pre></details>\n");
 }
 
 }  // namespace
@@ -219,7 +240,10 @@ std::string html_report(const RunRecord& run) {
   write_findings(run, body);
   write_ways(run, body);
   for (const AttemptHistory& attempt : run.attempts) write_attempt(attempt, run, budget, body);
+  body.markup("<section>");
+  write_issue(run, body);
   write_lines(run, body);
+  body.markup("</section>\n");
   write_foot(run, body);
   HtmlWriter title;
   title.text(title_of(run), kLongestLine);
@@ -297,7 +321,7 @@ void write_head(const RunRecord& run, HtmlWriter& to) {
   const bool ended = run.state == RunRecord::State::ended;
   const std::string exit_status = ended ? std::to_string(run.summary.exit_code) : "";
   write_fact("Run", run.id, FactSize::small, to);
-  write_fact("Started", clock_time(run.started), FactSize::small, to);
+  write_fact("Started", local_time(run.started), FactSize::small, to);
   write_fact("Took", describe_duration(run.took), FactSize::small, to);
   write_fact("Exit status", exit_status, FactSize::small, to);
   write_fact("Cost", tr(run.summary.cost), FactSize::large, to);

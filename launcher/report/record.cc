@@ -97,6 +97,10 @@ std::string words_of(const Nccl& nccl) {
   return in_words(nccl);
 }
 
+std::string words_of(const Host& host) {
+  return in_words(host);
+}
+
 std::string words_of(const Collectives& collectives) {
   std::vector<std::string> words{collectives.contradiction, collectives.behind, collectives.store};
   std::erase(words, "");
@@ -193,6 +197,18 @@ std::string in_words(const Line& line) {
 std::string in_words(const Stall& stall) {
   return (stall.phase == Stall::kOver ? "training goes on, after " : "training stands still: ") +
          stall.text;
+}
+
+std::string in_words(const Host& host) {
+  std::string text = "safelaunch " + host.safelaunch;
+  const auto add = [&](const char* what, const std::string& fact) {
+    if (!fact.empty()) text += fmt::format(", {}{}", what, fact);
+  };
+  add("torch ", host.torch);
+  add("NCCL ", host.nccl);
+  add("driver ", host.driver);
+  add("", host.gpus);
+  return fmt::format("{}; {} on {}", text, host.system, host.host);
 }
 
 std::string in_words(const Nccl& nccl) {

@@ -78,6 +78,8 @@ class RecordReader {
     run_.summary.exit_code = event.exit_status;
   }
 
+  void take(const record::Host& event) { run_.host = event; }
+
   void take(const record::Finding& event) {
     run_.findings.push_back({event.id, severity_named(event.severity).value_or(Severity::note),
                              event.evidence, event.remedy});

@@ -542,7 +542,7 @@ void Run::perform(const EndRun& end) {
   checks_.reset();
   exit_code_ = status_with(end.exit_code, terminal_.lost());
   voice_.tell_of_lost_output(tell_of_lost_logs());
-  ledger_.close(exit_code_, end.stopped_because);
+  ledger_.close(exit_code_, end.stopped_because, plan_);
   voice_.tell_end();
   write_json_report();
   ledger_.write_page(plan_.environment);

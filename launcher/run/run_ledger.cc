@@ -6,6 +6,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "host_account.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/user_file.h"
@@ -22,6 +23,7 @@ namespace {
 
 constexpr Duration kFolderMadeWithin{3'000};
 constexpr Duration kSourceReadWithin{500};
+constexpr Duration kHostReadWithin{1'000};
 
 struct Opened {
   Result<report::RunDirectory> directory;
@@ -100,12 +102,20 @@ void RunLedger::add(report::AttemptSummary attempt) {
   if (places) failure->places = *std::move(places);
 }
 
-void RunLedger::close(int exit_code, std::string stopped_because) {
+void RunLedger::close(int exit_code, std::string stopped_because, const plan::RunPlan& plan) {
   summary_.exit_code = exit_code;
   summary_.stopped_because = std::move(stopped_because);
   summary_ = report::redacted(std::move(summary_), redactor_);
+  note_host(plan);
   events_.record(report::record::End{exit_code});
   if (!directory().empty()) write_outcome();
+}
+
+// A task may outlive this run, so it has a copy of the plan.
+void RunLedger::note_host(const plan::RunPlan& plan) {
+  if (directory().empty() || !report::worth_telling(summary_)) return;
+  const auto account = disk_.within(kHostReadWithin, [plan] { return account_of_host(plan); });
+  if (account) events_.record(*account);
 }
 
 void RunLedger::write_outcome() {

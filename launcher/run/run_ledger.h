@@ -51,8 +51,9 @@ class RunLedger {
   void add(report::AttemptSummary attempt);
   void set_cost(std::string cost) { summary_.cost = std::move(cost); }
 
-  /// The run is over: writes outcome.json.
-  void close(int exit_code, std::string stopped_because);
+  /// The run is over: writes outcome.json, and where the run took place if there is anything to
+  /// tell.
+  void close(int exit_code, std::string stopped_because, const plan::RunPlan& plan);
   /// Writes the page for people, where there is anything to tell.
   void write_page(const Environment& environment);
   /// Why the end of the run is not recorded; empty where it is. To be asked once the disk has done
@@ -60,6 +61,7 @@ class RunLedger {
   [[nodiscard]] std::string loss() const;
 
  private:
+  void note_host(const plan::RunPlan& plan);
   void write_outcome();
 
   DiskQueue& disk_;

@@ -69,6 +69,30 @@ class Explains(Speaks):
         self.assertIn("CUDA out of memory. Tried to allocate 2.00 GiB", text)
 
 
+class Refuses(Speaks):
+    def test_what_users_get_wrong_first_is_told_in_chinese_with_the_right_word(self):
+        (self.folder / "bad.yaml").write_text("name: bad\nenv:\n  A: 1\nchan: b\n")
+        (self.folder / "open.yaml").write_text("a: [1\n")
+        for words, status, answer in [
+                (["--init-timeot", "5s", "true"], 64, "没有 --init-timeot 这个选项；是不是想写 '--init-timeout'？（全部选项见 safelaunch --help）"),
+                (["report", "--htm", "x"], 64, "report 没有 '--htm' 这个选项；是不是想写 '--html'？（全部选项见 safelaunch report --help）"),
+                (["--init-timeout", "5x", "true"], 64, "--init-timeout：'5x' 不是时长"),
+                (["repot"], 127, "找不到命令 'repot'（在 PATH 里找过）；是不是想用子命令 'report'？"),
+                (["--profile", "basik", "true"], 78, "--profile：没有名为 'basik' 的 profile；是不是想写 'basic'？"),
+                (["profiles", "check", "bad.yaml"], 78, "bad.yaml:4:1：profile 里没有 'chan' 这个键"),
+                (["--config", "open.yaml", "true"], 78, "open.yaml:2:1：YAML 语法错误，方括号没有闭合"),
+                (["--config", "none.yaml", "true"], 78, "none.yaml：没有这个文件"),
+                (["watch"], 64, "没有子命令 'watch'；查看正在运行的作业用 safelaunch status --watch\n如果确实要运行 "),
+                (["report", "nosuch"], 64, "没有运行 'nosuch'")]:
+            run = self.say(*words, LANG=ABSENT)
+            self.assertIn(answer, run.stderr.decode())
+            self.assertEqual(run.returncode, status, words)
+            self.assertIsNone(CHINESE.search(self.say(*words, LANG="C").stderr.decode()))
+
+    def test_help_is_chinese(self):
+        self.assertIn("子命令：\n  stacks      [RUN|PID]：正在运行的作业里，每个 rank 此刻停在哪里\n", self.told("help", LANG=ABSENT))
+
+
 class Doctor(Speaks):
     def test_findings_are_chinese_on_the_screen_and_english_as_json(self):
         taken = {"LANG": ABSENT, "RANK": "0"}

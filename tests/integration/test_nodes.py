@@ -248,6 +248,15 @@ class OneNode(SafelaunchTest):
         self.assertIn("the token in", run.err)
         self.assert_status(run, 78)
 
+    def test_a_node_that_does_not_come_within_the_nodes_timeout_is_named_on_all(self):
+        port = str(harness.free_port())
+        agents = [self.start("--nnodes", "3", "--node-rank", node, "--master-addr", "127.0.0.1", "--master-port", port,
+                             "--nodes-timeout", "2s", "--nproc-per-node", "1", "--", "echo", "runs") for node in ("0", "2")]
+        for run in [self.finish(agent) for agent in agents]:
+            self.assertIn("node 1 did not come within 2s", run.err)
+            self.assertNotIn("runs", run.out)
+            self.assert_status(run, 69)
+
 
 if __name__ == "__main__":
     harness.main()

@@ -124,6 +124,7 @@ class Standstill(SafelaunchTest):
         # It looks for the lock ten times a second, and sleeps in between.
         self.assertRegex(line, r"job\.py:8 <module> → wait\(lock=\S+/cpu_adam/lock\) \(")
         self.assertIn(f"the lock of an extension's build: {self.lock} (", line)
+        self.assertNotIn("wait for the lock", line)  # it is told once
 
     def test_a_lock_that_nobody_holds_and_nobody_builds_is_removed_and_the_job_goes_on(self):
         self.make_old()

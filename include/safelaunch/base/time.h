@@ -24,6 +24,10 @@ using Duration = std::chrono::milliseconds;
 /// How long something took, as a person says it: "0.4s", "6.9s", "12s", "3min", "1h10min".
 [[nodiscard]] std::string describe_duration(Duration duration);
 
+/// A time of the record as the clocks of this host's zone show it: "2026-11-21T15:06:53.722Z" →
+/// "2026-11-21 16:06:53 CET (UTC+01:00)". What has another form stays as it is.
+[[nodiscard]] std::string local_time(const std::string& iso);
+
 /// "3h", "12min", "2 days": an age as a person says it, in its largest unit.
 [[nodiscard]] std::string rough_age(Duration age);
 

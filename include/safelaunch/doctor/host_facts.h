@@ -57,6 +57,17 @@ struct MeetingPort {
   std::vector<host::PortHolder> holders;  ///< empty where the port is free
 };
 
+/// The CUDA toolkit by which torch builds extensions; empty where there is none.
+struct Toolkit {
+  std::string folder;   ///< "/usr/local/cuda"
+  std::string version;  ///< "12.4"
+};
+
+/// Finds it where torch.utils.cpp_extension does: CUDA_HOME, CUDA_PATH, the folder of the nvcc in
+/// PATH, `usual`. Its header cuda.h tells the version; nothing is started.
+[[nodiscard]] Toolkit find_toolkit(const Environment& environment,
+                                   const std::filesystem::path& usual = "/usr/local/cuda");
+
 /// Everything that the doctor's findings rest on, read once. It is a plain value, so a test makes
 /// its own.
 struct HostFacts {
@@ -92,6 +103,7 @@ struct HostFacts {
   bool has_mpi4py = false;   ///< true if the job's Python has it; not looked for before a run
   std::optional<gpu::JobLibraries> libraries;  ///< nullopt where they were not looked for
   std::vector<Package> packages;
+  Toolkit toolkit;  ///< not looked for before a run
   /// NCCL's network plugins, looked for where the adapters need one.
   std::vector<std::string> network_plugins;
   std::vector<host::KernelMessage>

@@ -38,7 +38,6 @@ struct NodeProbePlan {
   plan::PartyPlan party;
   std::string token_file;
   Environment environment;  ///< the user's environment
-  Duration nodes_within;    ///< how long nodes that are missing are waited for
   ProbedNode here;
   std::vector<probe::SearchProfile> profiles;
   /// The probe of this node's ranks under a profile. Errors: there is no such profile here.

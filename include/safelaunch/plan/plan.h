@@ -47,6 +47,7 @@ struct PartyPlan {
   /// Every node has an agent, because the same command was started on each; else agents that find
   /// no others run apart.
   bool certain = false;
+  Duration nodes_within = std::chrono::minutes(10);  ///< missing nodes have this long to come
 };
 
 /// Everything about a run that is decided before anything is done; `--dry-run` prints it.

@@ -329,6 +329,28 @@ struct Unrecorded {
   }
 };
 
+/// Where a run that failed or needed another profile took place. A field that is not known is
+/// empty.
+struct Host {
+  static constexpr const char* kName = "host";
+  std::string host;
+  std::string system;      ///< "Linux 6.1.0-40-amd64 x86_64"
+  std::string safelaunch;  ///< the version of each, "0.1.0"
+  std::string torch;
+  std::string nccl;
+  std::string driver;
+  std::string gpus;  ///< "8 × NVIDIA H100 80GB HBM3"
+  static void fields(auto& self, auto&& field) {
+    field("host", self.host);
+    field("system", self.system);
+    field("safelaunch", self.safelaunch);
+    field("torch", self.torch);
+    field("nccl", self.nccl);
+    field("driver", self.driver);
+    field("gpus", self.gpus);
+  }
+};
+
 /// The run is over.
 struct End {
   static constexpr const char* kName = "end";
@@ -349,7 +371,7 @@ struct Unknown {
 /// All events that this version writes.
 using Event = std::variant<Run, Finding, Attempt, Stage, Node, Ways, Status, Notice, Training,
                            Probe, Usage, Counted, Gpus, Nccl, Collectives, Segments, Ras, Verdict,
-                           Cause, Exit, Signal, Stall, HookError, Unheard, Unrecorded, End>;
+                           Cause, Exit, Signal, Stall, HookError, Unheard, Unrecorded, Host, End>;
 
 /// One line of the record, read back. A field that the line lacks stays empty.
 struct Line {
@@ -367,6 +389,8 @@ struct Line {
 [[nodiscard]] std::string in_words(const Line& line);
 /// "2.28.9 · network Socket · …".
 [[nodiscard]] std::string in_words(const Nccl& nccl);
+/// "safelaunch 0.1.0, torch 2.13.0, …; Linux … on gpu-7".
+[[nodiscard]] std::string in_words(const Host& host);
 /// "training stands still: …", "training goes on, after 12min".
 [[nodiscard]] std::string in_words(const Stall& stall);
 

@@ -112,6 +112,7 @@ struct RunRecord {
   Duration took{};
   std::vector<Finding> findings;
   std::optional<record::Ways> ways;  ///< the ways between the nodes
+  std::optional<record::Host> host;  ///< where it took place
   std::vector<AttemptHistory> attempts;
   std::vector<RecordedLine>
       lines;  ///< All events but stages and figures; of too many, the middle is left out.

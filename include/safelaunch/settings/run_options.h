@@ -63,6 +63,7 @@ struct RunOptions {
   std::optional<int> master_port;
   std::string rendezvous;  ///< the URL where agents agree; "none"; empty: as the job's own place
   std::string token_file;
+  std::optional<Duration> nodes_timeout;
   CpuBinding binding = CpuBinding::none;
 
   bool module = false;  ///< the command names a Python module

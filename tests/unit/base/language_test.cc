@@ -77,6 +77,18 @@ TEST_CASE("what stands in brackets is told as a part of its sentence", "[languag
   CHECK(phrases.retold("Rank 0 failed first; cost: none") == "rank 0 最先失败；代价：none");
 }
 
+TEST_CASE("the line of a standstill in training is told in Chinese", "[language]") {
+  CHECK(
+      chinese_phrases().retold(
+          "training stands still: no collective finished for 4s; rank 1 is behind (5 of 6 "
+          "collectives begun); rank 1 never called all_reduce, collective 6 of group 0; rank 1 is "
+          "in train.py:5 evaluates") ==
+      "训练停住了：已有 4s 没有完成任何集合通信；rank 1 落后（集合通信已发起 5/6 个）；rank 1 "
+      "一直没有调用 "
+      "all_reduce（group 0 的第 6 个集合通信）；rank 1 在 train.py:5 evaluates");
+  CHECK(chinese_phrases().retold("training goes on, after 15s") == "训练恢复了，共停住 15s");
+}
+
 TEST_CASE("a format is filled in in the language that is spoken", "[language]") {
   const int rank = 1;
   CHECK(tr("rank {} ({})", rank, "x") == "rank 1 (x)");

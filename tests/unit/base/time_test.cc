@@ -91,6 +91,22 @@ TEST_CASE("what took a while is rounded to the unit in which it is told", "[time
   for (const auto& [duration, text] : told) CHECK(describe_duration(duration) == text);
 }
 
+TEST_CASE("a time of the record is shown in this host's zone, and the zone is named", "[time]") {
+  const auto in_zone = [](const char* zone) {
+    const char* before = ::getenv("TZ");
+    const std::string kept = before == nullptr ? "" : before;
+    ::setenv("TZ", zone, 1);
+    ::tzset();
+    const std::string told = local_time("2026-11-21T23:06:53.722Z");
+    before == nullptr ? ::unsetenv("TZ") : ::setenv("TZ", kept.c_str(), 1);
+    ::tzset();
+    return told;
+  };
+  CHECK(in_zone("UTC0") == "2026-11-21 23:06:53 UTC");
+  CHECK(in_zone("CST-8") == "2026-11-22 07:06:53 CST (UTC+08:00)");
+  CHECK(in_zone("NST3:30") == "2026-11-21 19:36:53 NST (UTC-03:30)");
+}
+
 TEST_CASE("the time of the record is ISO 8601 in UTC, to the millisecond", "[time]") {
   std::string shape = wall_time_now();
   for (char& c : shape)

@@ -67,6 +67,19 @@ TEST_CASE("policy off touches nothing", "[removal]") {
   CHECK(std::filesystem::exists(left));
 }
 
+TEST_CASE("of a rank that lost its launcher and is left alone it is told what would end it",
+          "[removal]") {
+  const auto line_of = [](clean::Claim claim, settings::CleanPolicy policy) {
+    return describe(clean::plan_removal({{process({4242, 1}, claim)}, {}}, policy).front());
+  };
+  const std::string way = "; `safelaunch clean --policy orphans` ends it";
+  CHECK(line_of(clean::Claim::orphan, settings::CleanPolicy::ours).ends_with(way));
+  CHECK(line_of(clean::Claim::orphan, settings::CleanPolicy::orphans).find(way) ==
+        std::string::npos);
+  CHECK(line_of(clean::Claim::unproven, settings::CleanPolicy::ours).find(way) ==
+        std::string::npos);
+}
+
 TEST_CASE("a line tells what was done with what, and why", "[removal]") {
   clean::StaleFile stale;
   stale.file.path = "/dev/shm/nccl-vR6Fzi";

@@ -82,7 +82,7 @@ std::string in_words(const settings::RunOptions& options) {
   add(options.nproc_per_node), add(options.devices), add(options.nnodes), add(options.node_rank);
   add(options.start_rank), add(options.world_size), add(options.master_addr);
   add(options.master_port), add(options.binding), add(options.set), add(options.unset);
-  add(options.rendezvous), add(options.token_file);
+  add(options.rendezvous), add(options.token_file), add(options.nodes_timeout);
   add(options.notify);
   add(options.log_dir), add(options.run_dir), add(options.keep_runs), add(options.keep_days);
   add(options.ranks), add(options.prefix), add(options.rank_files), add(options.hook),
@@ -223,6 +223,22 @@ TEST_CASE("the tables of options and exit statuses are those of the program", "[
   const std::string page = testing::data("../../docs/options.md");
   CHECK_THAT(page, Catch::Matchers::ContainsSubstring("\n" + testing::options_as_markdown()));
   CHECK_THAT(page, Catch::Matchers::ContainsSubstring("\n" + testing::exit_statuses_as_markdown()));
+}
+
+TEST_CASE("the Chinese help says of each option and verb what the Chinese page says",
+          "[option_table]") {
+  for (const Verb* verb : verbs()) {
+    INFO(verb->name);
+    CHECK(chinese_phrases().find(verb->help) != nullptr);
+  }
+  speak(Language::chinese);
+  const std::string table = testing::options_as_markdown();
+  const std::string help = short_help() + general_help();
+  speak(Language::english);
+  CHECK_THAT(testing::data("../../docs/zh-CN/options.md"),
+             Catch::Matchers::ContainsSubstring(table));
+  for (const char* english : {"Usage", "Verbs", "Options", "Example", "Deadlines", "the "})
+    CHECK_THAT(help, !Catch::Matchers::ContainsSubstring(english));
 }
 
 TEST_CASE("the table of verbs has a row for each verb, and no option that it lacks",

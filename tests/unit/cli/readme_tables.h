@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "launcher/cli/help.h"
+#include "safelaunch/base/language.h"
 
 /// The README's tables as the program's own tables make them.
 namespace safelaunch::testing {
@@ -15,11 +16,15 @@ inline std::string cell(std::string_view text) {
   return result;
 }
 
+/// In the language of the process.
 inline std::string options_as_markdown() {
-  std::string text = "| option | default | meaning |\n| --- | --- | --- |\n";
-  for (const settings::Option& option : cli::kRunVerb.options)
-    text += "| `" + cell(cli::spelling(option)) + "` | " + cell(option.fallback) + " | " +
-            cell(option.help) + " |\n";
+  std::string text = "| --- | --- | --- |\n";
+  for (const settings::Option& option : cli::kRunVerb.options) {
+    const bool is_in_words = option.fallback.find(' ') != std::string_view::npos;
+    text += "| `" + cell(cli::spelling(option)) + "` | " +
+            cell(is_in_words ? tr(option.fallback) : std::string(option.fallback)) + " | " +
+            cell(tr(option.help)) + " |\n";
+  }
   return text;
 }
 

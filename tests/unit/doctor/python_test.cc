@@ -1,3 +1,6 @@
+#include <filesystem>
+#include <fstream>
+
 #include "catch.h"
 #include "healthy_host.h"
 #include "safelaunch/doctor/host_facts.h"
@@ -61,6 +64,47 @@ TEST_CASE("gRPC reads no proxy in capitals", "[doctor][python]") {
   facts.imports_jax = true;
   facts.subject.environment = {{"HTTPS_PROXY", "http://proxy:3128"}};
   CHECK(outline(facts) == Lines{});
+}
+
+TEST_CASE("a CUDA toolkit of another major version than torch's is a risk where DeepSpeed is",
+          "[doctor][python]") {
+  doctor::HostFacts facts = healthy_host();
+  facts.libraries->torch_cuda = "13.0";
+  facts.toolkit = {"/usr/local/cuda", "12.4"};
+  CHECK(outline(facts) == Lines{});
+  facts.packages = {{"deepspeed", "0.19.8"}};
+  CHECK(outline(facts) == Lines{"extension-tools risk"});
+  CHECK_THAT(first_finding(facts).evidence,
+             ContainsSubstring("/usr/local/cuda is CUDA 12.4, and torch was built for CUDA 13.0"));
+  facts.toolkit.version = "13.2";
+  CHECK(outline(facts) == Lines{});
+  facts.toolkit.version = "12.4";
+  facts.subject.environment = {{"DS_SKIP_CUDA_CHECK", "1"}};
+  CHECK(outline(facts) == Lines{});
+}
+
+TEST_CASE("the CUDA toolkit is found where torch finds it, and told by its header",
+          "[doctor][python]") {
+  const TemporaryFolder folder;
+  const std::filesystem::path root = folder / "";
+  const auto make = [&](const char* name, const char* version) {
+    std::filesystem::create_directories(root / name / "include");
+    std::filesystem::create_directories(root / name / "bin");
+    std::ofstream(root / name / "include" / "cuda.h")
+        << "#define __cuda_cuda_h__\n#define CUDA_VERSION " << version << "\n";
+    std::ofstream(root / name / "bin" / "nvcc");
+  };
+  make("usual", "12040");
+  make("named", "13000");
+  make("in-path", "11080");
+  const auto found = [&](const Environment& environment) {
+    return find_toolkit(environment, root / "usual").version;
+  };
+  CHECK(found({}) == "12.4");
+  CHECK(found({{"PATH", "/proc/none:" + (root / "in-path/bin").native()}}) == "11.8");
+  CHECK(found({{"CUDA_HOME", (root / "named").native()},
+               {"PATH", (root / "in-path/bin").native()}}) == "13.0");
+  CHECK(find_toolkit({}, root / "none").version.empty());
 }
 
 TEST_CASE("torch 2.7.0 may hang with GPUs", "[doctor][python]") {

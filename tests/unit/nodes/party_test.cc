@@ -217,7 +217,9 @@ TEST_CASE("an agent joins under the number of its node, with a name of its own",
   plan::PartyPlan party = meeting_at("tcp://gpu-0:29400");
   party.placement.node = 2;
   party.certain = true;
+  party.nodes_within = 3s;
   const agree::AgentConfig agent = agent_of(party);
+  CHECK(agent.start_within == Duration(3s));
   CHECK(agent.claim.seat == 2);
   CHECK(agent.claim.seats == 4);
   CHECK(agent.claim.job == "slurm-7.0");

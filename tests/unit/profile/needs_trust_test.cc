@@ -76,6 +76,7 @@ TEST_CASE("an option needs trust unless it is a deadline, what is tried, or what
                                         "work-timeout",
                                         "start-timeout",
                                         "stall-timeout",
+                                        "nodes-timeout",
                                         "grace",
                                         "probe",
                                         "no-hook",

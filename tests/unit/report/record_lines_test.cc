@@ -92,6 +92,9 @@ const std::vector<LineCase>& line_cases() {
       {record::Unrecorded{"status", 900}, R"("e":"unrecorded","event":"status","count":900})",
        "900 more of status"},
       {record::Unrecorded{"", 3}, R"("e":"unrecorded","event":"","count":3})", "3 more"},
+      {record::Host{"gpu-7", "Linux 6.1", "0.1.0", "2.13.0", "2.28.9", "", "8 × H100"},
+       R"("e":"host","host":"gpu-7","system":"Linux 6.1","safelaunch":"0.1.0","torch":"2.13.0","nccl":"2.28.9","driver":"","gpus":"8 × H100"})",
+       "safelaunch 0.1.0, torch 2.13.0, NCCL 2.28.9, 8 × H100; Linux 6.1 on gpu-7"},
       {record::End{124}, R"("e":"end","exit_status":124})", "exit status 124"},
   };
   return cases;

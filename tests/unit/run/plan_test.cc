@@ -251,18 +251,21 @@ TEST_CASE("a port for a command that takes none is told to have no effect", "[pl
   CHECK(warned(kTorchrun, "20001").empty());
 }
 
-TEST_CASE("a token for agents is told to have no effect where there are no other nodes", "[plan]") {
+TEST_CASE("options for agents are told to have no effect where there are no other nodes",
+          "[plan]") {
   settings::RunOptions options = spawning("2");
   options.token_file = "/proc/nonexistent/token";
   options.given["token-file"] = {options.token_file, "--token-file"};
+  options.given["nodes-timeout"] = {"1s", "--nodes-timeout"};
   const auto alone = planned(options);
   REQUIRE(alone.has_value());
   CHECK_THAT(join(alone->warnings, "\n"), ContainsSubstring("--token-file has no effect"));
+  CHECK_THAT(join(alone->warnings, "\n"), ContainsSubstring("--nodes-timeout has no effect"));
   options.nnodes = 2;
   options.master_addr = "10.0.0.1";
   const auto several = planned(options);
   REQUIRE(several.has_value());
-  CHECK_THAT(join(several->warnings, "\n"), !ContainsSubstring("--token-file"));
+  CHECK_THAT(join(several->warnings, "\n"), !ContainsSubstring("has no effect"));
 }
 
 TEST_CASE("one attempt alone and several contradict each other where both are typed", "[plan]") {
@@ -512,6 +515,9 @@ TEST_CASE("two nodes that nothing tells where to meet are an error; a folder is 
   REQUIRE(met.has_value());
   REQUIRE(met->has_value());
   CHECK((*met)->address.folder == "/shared");
+  CHECK((*met)->nodes_within == std::chrono::minutes(10));
+  two.nodes_timeout = Duration(0);
+  CHECK((*meeting(two))->nodes_within > std::chrono::hours(24));
   two.node_rank = 2;
   CHECK(meeting(two).has_error());
 }

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "catch.h"
+#include "launcher/run/host_account.h"
 #include "temporary_folder.h"
 
 using namespace safelaunch;
@@ -46,7 +47,7 @@ TEST_CASE("a run is recorded from its beginning to its end", "[run_ledger]") {
   report::AttemptSummary attempt;
   attempt.profile = "basic";
   run.ledger.add(attempt);
-  run.ledger.close(3, "1 attempt was made");
+  run.ledger.close(3, "1 attempt was made", run.plan);
   const std::string events = run.text("events.jsonl");
   CHECK_THAT(events, ContainsSubstring("\"e\":\"run\"") && ContainsSubstring("\"e\":\"finding\""));
   CHECK_THAT(events, ContainsSubstring("\"e\":\"end\""));
@@ -61,7 +62,7 @@ TEST_CASE("no secret of the command stands in the record", "[run_ledger]") {
   Kept run;
   run.plan.options.command = {"torchrun", "train.py", "--token", "hunter2hunter2"};
   REQUIRE(run.ledger.open(run.plan).has_value());
-  run.ledger.close(0, {});
+  run.ledger.close(0, {}, run.plan);
   for (const char* file : {"events.jsonl", "outcome.json", "job.json"})
     CHECK_THAT(run.text(file), !ContainsSubstring("hunter2hunter2"));
 }
@@ -195,10 +196,37 @@ TEST_CASE("a healthy run at the first attempt gets no page, a run that failed do
   attempt.profile = "basic";
   if (failed) attempt.failure = Failure{};
   run.ledger.add(attempt);
-  run.ledger.close(failed ? 1 : 0, {});
+  run.ledger.close(failed ? 1 : 0, {}, run.plan);
   run.ledger.write_page(run.plan.environment);
   REQUIRE(run.disk.drain(60s));
   CHECK(std::filesystem::exists(run.ledger.directory() / "report.html") == failed);
+}
+
+TEST_CASE("where a run took place is recorded if it failed, and of a healthy one nothing",
+          "[run_ledger]") {
+  for (const bool failed : {false, true}) {
+    Kept run;
+    REQUIRE(run.ledger.open(run.plan).has_value());
+    report::AttemptSummary attempt;
+    if (failed) attempt.failure.emplace();
+    run.ledger.add(attempt);
+    run.ledger.close(failed ? 1 : 0, {}, run.plan);
+    const std::string events = run.text("events.jsonl");
+    CHECK((events.find("\"e\":\"host\"") != std::string::npos) == failed);
+    CHECK((events.find(account_of_host(run.plan).host) != std::string::npos) == failed);
+  }
+}
+
+TEST_CASE("GPUs are told by their models, with how many there are of each", "[run_ledger]") {
+  const TemporaryFolder folder;
+  CHECK(gpu_models(folder / "none").empty());
+  int next = 0;
+  for (const char* model : {"NVIDIA H100 80GB HBM3", "Tesla T4", "NVIDIA H100 80GB HBM3"}) {
+    const std::filesystem::path gpu = folder / fmt::format("0000:{}:00.0", next++);
+    std::filesystem::create_directories(gpu);
+    std::ofstream(gpu / "information") << "Model: \t\t " << model << "\nIRQ:   \t\t 90\n";
+  }
+  CHECK(gpu_models(folder / "") == "2 × NVIDIA H100 80GB HBM3, Tesla T4");
 }
 
 TEST_CASE("a finding is recorded as it was seen", "[run_ledger]") {
