@@ -81,8 +81,8 @@ class Scene:
         return self.launcher.argv([str(word) for word in words], ranks, options)
 
     def start(self, words, ranks=None, options=(), within=(), **popen):
-        """Starts the launcher in a session of its own; `within` is a command that runs it."""
-        process = subprocess.Popen([*within, *self.argv(words, ranks, options)], **{
+        """Starts the launcher in a session of its own; `within` is a command that runs it, or all of it."""
+        process = subprocess.Popen([*within, *(self.argv(words, ranks, options) if words else [])], **{
             "env": self.environment(), "cwd": self.work, "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
             "stderr": subprocess.PIPE, "start_new_session": True, **popen})
         self.started.append(process)
