@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tries what safelaunch promises (docs/promises.md) from outside, on the installed program, and prints a table.
 
-    python bench/promises.py [P1 P5 …] [--trials N] [--peers] [--soak] [--json FILE] [--doc FILE]
+    python bench/promises.py [P1 P5 …] [--what WORDS] [--trials N] [--peers] [--soak] [--json FILE] [--doc FILE]
 
 SAFELAUNCH_BIN names the program; else it is the one in PATH. Each trial has folders of its own. The last line counts
 the trials and the failures; the status is 0 only where nothing failed.
@@ -59,6 +59,7 @@ def rewrite(page, rows):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("promises", nargs="*", metavar="P5", help="all, where none is named")
+    parser.add_argument("--what", default="", help="only what has these words in its line of the table")
     parser.add_argument("--trials", type=int, help="at most so many of each; without it a few, 15 minutes in all")
     parser.add_argument("--peers", action="store_true", help="try tini, dumb-init and torchrun too")
     parser.add_argument("--soak", action="store_true", help="as many as a night has room for")
@@ -72,7 +73,7 @@ def main():
     print(machine(), "", *HEAD, sep="\n", flush=True)
     rows = []
     for experiment in sorted(EXPERIMENTS, key=lambda one: number_of(one.promise)):
-        if options.promises and experiment.promise not in options.promises:
+        if experiment.promise not in (options.promises or [experiment.promise]) or options.what not in experiment.what:
             continue
         most = experiment.most if options.soak else experiment.trials
         place = fresh_place()
