@@ -10,6 +10,7 @@ the trials and the failures; the status is 0 only where nothing failed.
 import argparse
 import dataclasses
 import datetime
+import importlib
 import json
 import os
 import pathlib
@@ -20,12 +21,14 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests/integration"))
 if "SAFELAUNCH_BIN" not in os.environ:
-    os.environ["SAFELAUNCH_BIN"] = shutil.which("safelaunch") or sys.exit("promises: there is no safelaunch in PATH; SAFELAUNCH_BIN names it")
+    os.environ["SAFELAUNCH_BIN"] = shutil.which("safelaunch") or sys.exit("there is no safelaunch in PATH; SAFELAUNCH_BIN may name it")
 
-from promises import everything  # noqa: E402, F401
 from promises.scene import Launcher, fresh_place, peers  # noqa: E402
 from promises.tries import EXPERIMENTS, row_of  # noqa: E402
 from run import machine  # noqa: E402
+
+for file in sorted((ROOT / "bench/promises").glob("p_*.py")):  # each registers what it tries
+    importlib.import_module(f"promises.{file.stem}")
 
 BEGIN, END = "<!-- rows: bench/promises.py --doc writes them -->", "<!-- end of the rows -->"
 HEAD = ["| promise | what was tried | trials | failures | worst | peers' failures | when, where |",
@@ -46,13 +49,14 @@ def line(row):
 
 
 def rewrite(page, rows):
-    """Puts the rows between the marks of the page; the rows of promises that were not tried now stay as they are."""
+    """Puts the rows between the marks of the page; what was not tried now keeps its row."""
     text = pathlib.Path(page).read_text()
     before, _, rest = text.partition(BEGIN)
     old, _, after = rest.partition(END)
-    tried = {row.promise for row in rows}
-    kept = [one for one in old.splitlines() if one.startswith("| P") and one.split()[1] not in tried]
-    lines = sorted([*kept, *map(line, rows)], key=lambda one: number_of(one.split()[1]))
+    known = [(experiment.promise, experiment.what) for experiment in EXPERIMENTS]
+    key = lambda one: tuple(one.strip("| ").split(" | ")[:2])
+    lines = {key(one): one for one in [*old.splitlines(), *map(line, rows)]}
+    lines = sorted((one for named, one in lines.items() if named in known), key=lambda one: number_of(key(one)[0]))
     pathlib.Path(page).write_text("\n".join([before + BEGIN, *HEAD, *lines, END]) + after)
 
 
@@ -85,7 +89,8 @@ def main():
         if rows[-1].first_failure:
             print(f"{experiment.promise} failed: {rows[-1].first_failure}", file=sys.stderr, flush=True)
     if options.json:
-        pathlib.Path(options.json).write_text(json.dumps({"machine": machine(), "rows": [dataclasses.asdict(row) for row in rows]}, indent=1))
+        told = {"machine": machine(), "rows": [dataclasses.asdict(row) for row in rows]}
+        pathlib.Path(options.json).write_text(json.dumps(told, indent=1))
     if options.doc:
         rewrite(options.doc, rows)
     failures = sum(row.failures for row in rows)

@@ -7,7 +7,7 @@ import subprocess
 import time
 
 from harness import children_of, is_alive
-from promises.scene import PYTHON, end
+from promises.scene import PYTHON
 from promises.tries import Untried, expect, tries
 
 SLEEPS = ["sleep", "600"]
@@ -16,7 +16,7 @@ CLOCKS_DIFFER = 2.6  # the clocks of files and of processes are not one: of that
 
 def leave_stale(scene, words=SLEEPS):
     """A process of a run whose two halves were killed at once: the only one that `clean` may end."""
-    process = scene.start(["sh", "-c", 'env > vars; echo $$ > pid.new; mv pid.new pid; "$@" & wait', "sh", *words])
+    process = scene.start(["sh", "-c", 'echo $$ > pid.new; mv pid.new pid; "$@" & wait', "sh", *words])
     scene.until((scene.work / "pid").exists, "the job")
     shell = int((scene.work / "pid").read_text())
     scene.until(lambda: children_of(shell), "the job's child")
@@ -51,13 +51,15 @@ def _environment_of(pid):
     return dict(one.decode().split("=", 1) for one in pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0") if b"=" in one)
 
 
-@tries("P8", "a stale process among decoys (a copied mark, another user, another namespace, another job): only the stale one is ended", 6, 1000)
+@tries("P8", "a stale process among decoys (a copied mark, another user, another namespace, another job): only the stale one is ended",
+       6, 1000)
 def only_the_stale_one(scene, number, _):
     stale = leave_stale(scene)
     expect(is_alive(stale), "the stale process did not outlive both halves: nothing is tried")
     time.sleep(CLOCKS_DIFFER)  # nothing that a run has started is younger than its last word
     decoys = _decoys(scene, _environment_of(stale))
-    scene.until(lambda: all(children_of(one.pid) for name, one in decoys.items() if "safelaunch" in name or "namespace" in name), "the decoys")
+    parents = [one.pid for name, one in decoys.items() if "safelaunch" in name or "namespace" in name]
+    scene.until(lambda: all(children_of(pid) for pid in parents), "the decoys")
     listed = scene.verb("clean", "--dry-run")[1].decode()
     scene.run(["true"]) if number % 2 else scene.verb("clean")
     ended = [name for name, one in decoys.items() if one.poll() is not None]
@@ -120,7 +122,8 @@ def reused_pid(scene, _, __):
     if os.geteuid():
         raise Untried("only root may choose a pid")
     inside = subprocess.Popen(["unshare", "-pf", "--kill-child", "--mount-proc", *PYTHON, INSIDE, PLANT, scene.launcher.program],
-                              env=scene.environment(), cwd=scene.work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                              env=scene.environment(), cwd=scene.work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
     scene.started.append(inside)
     said = inside.communicate(timeout=60)[0].decode(errors="replace")
     expect(inside.returncode != 3, f"nothing was tried: {said[-300:]}")

@@ -30,8 +30,8 @@ light_worker.main()
 """
 
 
-@tries("P25", f"{RELAUNCHES} relaunches in one supervisor ({SOAKED} in the second trial, of --soak): descriptors the same, memory more", 1, 2,
-       unit="KiB")
+@tries("P25", f"{RELAUNCHES} relaunches in one supervisor ({SOAKED} in the second trial, of --soak): descriptors the same, memory more",
+       1, 2, unit="KiB")
 def relaunches(scene, number, _):
     count = SOAKED if number else RELAUNCHES
     (scene.work / "ckpt").mkdir()

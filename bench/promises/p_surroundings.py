@@ -61,7 +61,8 @@ def _expect_ends_as_ever(scene, **how):
     scene.gone(2)
 
 
-POOR = {"HOME is not there": {"HOME": "/nowhere"}, "HOME cannot be written": {"HOME": "/proc"}, "TMPDIR is not there": {"TMPDIR": "/nowhere"},
+POOR = {"HOME is not there": {"HOME": "/nowhere"}, "HOME cannot be written": {"HOME": "/proc"},
+        "TMPDIR is not there": {"TMPDIR": "/nowhere"},
         "no state can be kept": {"XDG_STATE_HOME": "/proc/state", "TMPDIR": "/nowhere"}, "no HOME": {"HOME": ""}}
 
 
@@ -97,7 +98,8 @@ def hidden_processes(scene, _, __):
         program.chmod(0o755)
     for folder in (scene.folder, *scene.folder.iterdir()):
         os.chown(folder, 65534, 65534)
-    process = scene.start([], within=["unshare", "-m", "sh", "-c", HIDDEN, "hidden", str(program), "--nproc-per-node", "2", "--", "sh", "-c", LEAVES],
+    job = [str(program), "--nproc-per-node", "2", "--", "sh", "-c", LEAVES]
+    process = scene.start([], within=["unshare", "-m", "sh", "-c", HIDDEN, "hidden", *job],
                           env=scene.environment(HOME=str(scene.work)))
     status, out, err = scene.finish(process)
     expect(status == 7 and b"trained" in out, f"status {status}, {out!r}: {err[-300:]!r}")

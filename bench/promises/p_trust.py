@@ -26,7 +26,8 @@ ATTACKS = {
     "the group can write": lambda path: path.chmod(0o664), "all can write": lambda path: path.chmod(0o646),
     "another's": lambda path: os.chown(path, 65534, 65534), "a link": _replace_by_link,
     "a link to another's": lambda path: (os.chown(path, 65534, 65534), _replace_by_link(path)),
-    "a FIFO": _replace_by(os.mkfifo), "a folder": _replace_by(os.mkdir), "a link to a device": _replace_by(lambda path: path.symlink_to("/dev/zero")),
+    "a FIFO": _replace_by(os.mkfifo), "a folder": _replace_by(os.mkdir),
+    "a link to a device": _replace_by(lambda path: path.symlink_to("/dev/zero")),
     "too big": lambda path: path.write_text(path.read_text() + "#" * (1 << 20)),
     "its key comes twice": lambda path: path.write_text(path.read_text() * 2),
     "an alias bomb": lambda path: path.write_text(path.read_text() + "a: &a [x]\nb: [*a, *a]\n")}
@@ -40,7 +41,8 @@ PLACES = {
 CASES = [(place, attack) for place in PLACES for attack in ATTACKS]
 
 
-@tries("P22", f"{len(CASES)} files of settings and profiles that others could change, or that are none: not one is heeded", len(CASES), len(CASES))
+@tries("P22", f"{len(CASES)} files of settings and profiles that others could change, or that are none: not one is heeded", len(CASES),
+       len(CASES))
 def untrusted_file(scene, number, _):
     if os.geteuid():
         raise Untried("only root can give a file away")
@@ -71,8 +73,8 @@ def _expect_no_leak(canaries, what, text):
     expect(not leaks, f"{len(leaks)} secrets are in {what}, such as {leaks[:1]}")
 
 
-@tries("P23", "secrets in arguments and variables: parts of 8 bytes of them in the record, `report`, `runs`, `--dry-run`, the page, the bundle",
-       4, 200)
+@tries("P23", "secrets in arguments and variables: parts of 8 bytes of them in the record, `report`, `runs`, `--dry-run`, the page, "
+       "the bundle", 4, 200)
 def secrets(scene, number, dice):
     canaries = [one for one in Corpus(seed=number).canaries() if "\n" not in one[1] and "\x1b" not in one[1]]
     words, variables = [], {}

@@ -368,8 +368,9 @@ TEST_CASE("names of stores, models, checkpoints and addresses in memory do not l
 TEST_CASE("a long random value looks random although seven of its letters in a row could be a word",
           "[redact][names]") {
   CHECK(looks_random("3aNLF7ilyalbqx60XnAQmZpA5QLmAKyckL1a0Ong"));
-  for (const char* value : {"MyLongCheckpointName2OfModel3Trained", "Transformer2Block3Attention4Weight5",
-                            "l1.b2.c3.d4.transformer5.w6.b7.x8"})
+  for (const char* value :
+       {"MyLongCheckpointName2OfModel3Trained", "Transformer2Block3Attention4Weight5",
+        "l1.b2.c3.d4.transformer5.w6.b7.x8"})
     CHECK_FALSE(looks_random(value));
 }
 
