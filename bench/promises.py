@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT / "tests/integration"))
 if "SAFELAUNCH_BIN" not in os.environ:
     os.environ["SAFELAUNCH_BIN"] = shutil.which("safelaunch") or sys.exit("there is no safelaunch in PATH; SAFELAUNCH_BIN may name it")
 
-from promises.scene import Launcher, fresh_place, peers  # noqa: E402
+from promises.scene import Launcher, fresh_place, own_processes, peers  # noqa: E402
 from promises.tries import EXPERIMENTS, row_of  # noqa: E402
 from run import machine  # noqa: E402
 
@@ -73,6 +73,7 @@ def main():
     unknown = set(options.promises) - {experiment.promise for experiment in EXPERIMENTS}
     if unknown:
         parser.error(f"nothing tries {', '.join(sorted(unknown))}")
+    own_processes()
     ours = Launcher("safelaunch", os.path.abspath(os.environ["SAFELAUNCH_BIN"]))
     print(machine(), "", *HEAD, sep="\n", flush=True)
     rows = []

@@ -16,11 +16,9 @@ CLOCKS_DIFFER = 2.6  # the clocks of files and of processes are not one: of that
 
 def leave_stale(scene, words=SLEEPS):
     """A process of a run whose two halves were killed at once: the only one that `clean` may end."""
-    process = scene.start(["sh", "-c", 'echo $$ > pid.new; mv pid.new pid; "$@" & wait', "sh", *words])
+    process = scene.start(["sh", "-c", '"$@" & echo $! > pid.new; mv pid.new pid; wait', "sh", *words])
     scene.until((scene.work / "pid").exists, "the job")
-    shell = int((scene.work / "pid").read_text())
-    scene.until(lambda: children_of(shell), "the job's child")
-    (stale,) = children_of(shell)
+    stale = int((scene.work / "pid").read_text())
     scene.until(lambda: pathlib.Path(f"/proc/{stale}/comm").read_text() != "sh\n", "the child's exec")
     (supervisor,) = children_of(process.pid)
     for number in (signal.SIGSTOP, signal.SIGKILL):
@@ -39,7 +37,8 @@ def _decoys(scene, environment):
         "a copy of the whole environment": start(SLEEPS, env=environment),
         "a copy of it in a session of its own": start(["sh", "-c", "sleep 600; true"], env=environment, start_new_session=True),
         "one that asked to be kept": start(SLEEPS, env={**environment, "SAFELAUNCH_KEEP": "1"}, start_new_session=True),
-        "another safelaunch and its job": start(scene.argv(SLEEPS), env=scene.environment(), start_new_session=True)}
+        "another safelaunch and its job": start(scene.argv(SLEEPS, options=("--clean", "off")), env=scene.environment(),
+                                                start_new_session=True)}
     if os.geteuid() == 0:
         decoys["the same in another pid namespace"] = start(["unshare", "-pf", "--mount-proc", *SLEEPS], env=environment)
         decoys["the same of another user"] = start(SLEEPS, env=environment, user=65534, group=65534, extra_groups=[])
