@@ -51,7 +51,7 @@ def _facts(scene, launcher, prepare, fds):
 
 
 @tries("P24", "/proc/self of the job beside that of a bare one: status, limits, descriptors, environment", 20, 200,
-       peers=("tini", "dumb-init", "torchrun"))
+       peers=("tini", "dumb-init"))
 def started_alike(scene, _, dice):
     prepare = _unusual(dice)
     fds = [os.open(os.devnull, os.O_RDONLY) for _ in range(dice.randint(0, 5))]

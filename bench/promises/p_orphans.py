@@ -109,7 +109,7 @@ def _zombies_below(pids):
             yield int(path.parent.name)
 
 
-@tries("P3", "100 orphans that end at random: the oldest that waited to be reaped", 3, 50, "ms", ("tini", "dumb-init"))
+@tries("P3", "100 orphans that end at random: the oldest that waited to be reaped", 3, 50, "ms", ("tini",))
 def no_zombies(scene, _, __):
     process = scene.start([*PYTHON, ORPHANS], start_new_session=True)
     scene.until(lambda: (scene.work / "ready-0").exists() or process.poll() is not None, "the orphans")
