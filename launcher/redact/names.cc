@@ -244,22 +244,23 @@ struct Made {
   std::size_t uppers = 0;
   std::size_t signs = 0;
   std::size_t longest_lower_run = 0;
+  std::size_t changes = 0;  ///< places where a byte is of another kind than the one before
 };
 
 Made made_of(std::string_view text) {
   Made made;
   std::size_t run = 0;
+  const std::size_t* kind_before = nullptr;
   for (const char c : text) {
     run = is_lower(c) ? run + 1 : 0;
     made.longest_lower_run = std::max(made.longest_lower_run, run);
-    if (is_digit(c))
-      ++made.digits;
-    else if (is_lower(c))
-      ++made.lowers;
-    else if (is_upper(c))
-      ++made.uppers;
-    else
-      ++made.signs;
+    std::size_t& kind = is_digit(c)   ? made.digits
+                        : is_lower(c) ? made.lowers
+                        : is_upper(c) ? made.uppers
+                                      : made.signs;
+    ++kind;
+    if (kind_before != nullptr && kind_before != &kind) ++made.changes;
+    kind_before = &kind;
   }
   return made;
 }
@@ -375,7 +376,11 @@ bool looks_random(std::string_view value) {
   if (!plain || value.find("//") != std::string_view::npos) return false;
   const Made made = made_of(value);
   if (made.digits < 2 || made.lowers + made.uppers < 2) return false;
-  return made.longest_lower_run < 7;
+  // Seven small letters in a row may be a word, but one in twenty random values of 40 has them too.
+  constexpr std::size_t kLong = 24;
+  const bool changes_often =
+      made.signs == 0 && value.size() >= kLong && 2 * made.changes >= value.size();
+  return made.longest_lower_run < 7 || changes_often;
 }
 
 bool looks_like_password(std::string_view value) {

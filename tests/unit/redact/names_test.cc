@@ -366,6 +366,15 @@ TEST_CASE("names of stores, models, checkpoints and addresses in memory do not l
     CHECK_FALSE(looks_random(value));
 }
 
+TEST_CASE("a long random value looks random although seven of its letters in a row could be a word",
+          "[redact][names]") {
+  CHECK(looks_random("3aNLF7ilyalbqx60XnAQmZpA5QLmAKyckL1a0Ong"));
+  for (const char* value :
+       {"MyLongCheckpointName2OfModel3Trained", "Transformer2Block3Attention4Weight5",
+        "l1.b2.c3.d4.transformer5.w6.b7.x8"})
+    CHECK_FALSE(looks_random(value));
+}
+
 TEST_CASE("a password of a sentence has letters and digits, and eight bytes", "[redact][names]") {
   for (const char* value : {"hunter22", "Tr0ub4dor&3", "abcdefg1"})
     CHECK(looks_like_password(value));
