@@ -66,7 +66,8 @@ std::vector<StopAction> StopSequence::ask(const StopWanted& stop, TimePoint now)
   if (insisting && user_insisted_) return kill(now, Readers::killed);
   user_insisted_ = user_insisted_ || insisting;
   if (phase_ == Phase::sweeping || phase_ == Phase::killing) return {};
-  if (phase_ == Phase::asking && !insisting) return {};
+  // A terminal that closes now does not keep the job from saving; Ctrl-\ is a person's word.
+  if (phase_ == Phase::asking && stop.signal == SIGHUP) return {};
   if (phase_ == Phase::idle) deadline_ = stop.grace ? now + *stop.grace : TimePoint::max();
   phase_ = Phase::asking;
   // The processes that the launcher has left are asked at once: nobody else would pass the signal

@@ -77,23 +77,25 @@ nothing: main ended; main killed; ranks gone; tree empty; time passed
   SECTION("asking by INT") {
     CHECK(what_stops_do([](StopStory& stop) { stop.asks(SIGINT); }) == R"(
 INT: all SIGKILL
+QUIT: ask SIGQUIT
 sweep: all SIGTERM, all SIGCONT
 now: all SIGKILL
 main ended: all SIGTERM, all SIGCONT
 main killed: all SIGTERM, all SIGCONT
 tree empty: done
-nothing: HUP; QUIT; ranks gone; time passed
+nothing: HUP; ranks gone; time passed
 )");
   }
   SECTION("asking by HUP") {
     CHECK(what_stops_do([](StopStory& stop) { stop.asks(SIGHUP); }) == R"(
 INT: ask SIGINT
+QUIT: ask SIGQUIT
 sweep: all SIGTERM, all SIGCONT
 now: all SIGKILL
 main ended: all SIGTERM, all SIGCONT
 main killed: all SIGTERM, all SIGCONT
 tree empty: done
-nothing: HUP; QUIT; ranks gone; time passed
+nothing: HUP; ranks gone; time passed
 )");
   }
   SECTION("sweeping a job that hangs") {
