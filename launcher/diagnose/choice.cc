@@ -72,6 +72,16 @@ bool crashed(const FailedFirst& first) {
   });
 }
 
+/// The cause of an end that nothing but itself explains.
+CauseChoice of_the_end(const Case& now) {
+  const Certainty certainty = now.first.status ? Certainty::confirmed : Certainty::guess;
+  if (command_was_killed(now)) return the(now, cause::kCommandKilled, certainty);
+  if (crashed(now.first)) return the(now, cause::kRankCrashed, certainty);
+  if (now.first.rank) return the(now, cause::kRankDied, certainty);
+  return the(now, cause::kCommandFailed,
+             now.evidence.all_finished ? Certainty::confirmed : Certainty::guess);
+}
+
 /// Whether the first rank crashed between the beginning and the end of NCCL's init, which is hardly
 /// the script's own fault.
 bool crashed_in_nccl(const Case& now) {
@@ -280,12 +290,7 @@ CauseChoice by_texts(const Case& now) {
   if (hung(now.evidence))
     return now.evidence.failure.missing.empty() ? of_waiting(now) : of_absence(now);
   if (in_nccl) return the(now, cause::kNcclCrash, Certainty::confirmed);
-  if (by_itself)
-    return the(now,
-               command_was_killed(now) ? cause::kCommandKilled
-               : crashed(now.first)    ? cause::kRankCrashed
-                                       : cause::kRankDied,
-               Certainty::confirmed);
+  if (by_itself) return of_the_end(now);
   if (const Sighting* symptom = best(now, Kind::symptom)) return of_symptom(*symptom, now);
   if (const Sighting* warning = best(now, Kind::cause, Strength::warning))
     return {warning->cause, Certainty::guess};
@@ -293,7 +298,7 @@ CauseChoice by_texts(const Case& now) {
     const CauseChoice left = of_one_that_left(now);
     return left.cause != nullptr ? left : CauseChoice{victim->cause, Certainty::guess};
   }
-  return the(now, cause::kRankDied, now.first.status ? Certainty::confirmed : Certainty::guess);
+  return of_the_end(now);
 }
 
 /// Whether a line names a process of an earlier attempt: "… Process 4711 has 70.1 GiB memory …".

@@ -131,9 +131,10 @@ int status_after_signal(const Evidence& evidence) {
 }  // namespace
 
 bool is_users_own(std::string_view cause) {
-  constexpr std::array<std::string_view, 7> kOwn{
-      cause::kUserException, cause::kRankDied,      cause::kRankLeft,           cause::kRankCrashed,
-      cause::kCommandKilled, cause::kModuleMissing, cause::kGroupNotInitialized};
+  constexpr std::array<std::string_view, 8> kOwn{
+      cause::kUserException, cause::kRankDied,           cause::kRankLeft,
+      cause::kRankCrashed,   cause::kCommandKilled,      cause::kCommandFailed,
+      cause::kModuleMissing, cause::kGroupNotInitialized};
   return std::ranges::find(kOwn, cause) != kOwn.end();
 }
 

@@ -412,7 +412,7 @@ TEST_CASE("an attempt that failed never ends with status 0", "[diagnosis]") {
 TEST_CASE("an opaque command that fails without a word keeps its status", "[diagnosis]") {
   diagnose::Evidence evidence = only_text("");
   evidence.command = Exited{42};
-  CHECK(diagnosed(evidence).failure.cause == "rank-died");
+  CHECK(diagnosed(evidence).failure.cause == "command-failed");
   CHECK(diagnosed(evidence).failure.explanation == "The command failed (exit status 42).");
   CHECK(status(evidence) == 42);
 }
@@ -602,6 +602,19 @@ TEST_CASE("a rank that ends in order while others still wait for it is told as s
   CHECK(diagnosed(evidence).failure.certainty == Certainty::guess);
   evidence.finished.clear();
   CHECK(diagnosed(evidence).failure.cause == "peer-lost");
+}
+
+TEST_CASE("a script that fails after all its ranks have finished is no rank that died",
+          "[diagnosis][bug]") {
+  Evidence evidence;
+  evidence.failure.kind = FailureKind::failed;
+  evidence.command = Exited{42};
+  CHECK(diagnosed(evidence).failure.cause == "command-failed");
+  CHECK(diagnosed(evidence).failure.certainty == Certainty::guess);  // a rank may be out of sight
+  evidence.finished = {Rank{0}, Rank{1}};
+  evidence.all_finished = true;
+  CHECK(diagnosed(evidence).failure.cause == "command-failed");
+  CHECK(diagnosed(evidence).failure.certainty == Certainty::confirmed);
 }
 
 TEST_CASE("a launcher that a signal kills is no rank that ended", "[diagnosis]") {
