@@ -243,17 +243,19 @@ struct Made {
   std::size_t lowers = 0;
   std::size_t uppers = 0;
   std::size_t signs = 0;
-  std::size_t longest_lower_run = 0;
-  std::size_t changes = 0;  ///< places where a byte is of another kind than the one before
+  std::size_t longest_word = 0;  ///< of small letters in a row, with two vowels among them
+  std::size_t changes = 0;       ///< places where a byte is of another kind than the one before
 };
 
 Made made_of(std::string_view text) {
   Made made;
-  std::size_t run = 0;
+  std::size_t run = 0, vowels = 0;
   const std::size_t* kind_before = nullptr;
   for (const char c : text) {
+    const bool is_vowel = std::string_view("aeiouy").find(c) != std::string_view::npos;
     run = is_lower(c) ? run + 1 : 0;
-    made.longest_lower_run = std::max(made.longest_lower_run, run);
+    vowels = run == 0 ? 0 : vowels + (is_vowel ? 1 : 0);
+    if (vowels >= 2) made.longest_word = std::max(made.longest_word, run);
     std::size_t& kind = is_digit(c)   ? made.digits
                         : is_lower(c) ? made.lowers
                         : is_upper(c) ? made.uppers
@@ -380,7 +382,7 @@ bool looks_random(std::string_view value) {
   constexpr std::size_t kLong = 24;
   const bool changes_often =
       made.signs == 0 && value.size() >= kLong && 2 * made.changes >= value.size();
-  return made.longest_lower_run < 7 || changes_often;
+  return made.longest_word < 7 || changes_often;
 }
 
 bool looks_like_password(std::string_view value) {
