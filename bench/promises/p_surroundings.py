@@ -61,9 +61,9 @@ def _expect_ends_as_ever(scene, **how):
     scene.gone(2)
 
 
-POOR = {"HOME is not there": {"HOME": "/nowhere"}, "HOME cannot be written": {"HOME": "/proc"},
-        "TMPDIR is not there": {"TMPDIR": "/nowhere"},
-        "no state can be kept": {"XDG_STATE_HOME": "/proc/state", "TMPDIR": "/nowhere"}, "no HOME": {"HOME": ""}}
+POOR = {"HOME is not there": {"HOME": "/proc/nowhere"}, "HOME cannot be written": {"HOME": "/proc"},
+        "TMPDIR is not there": {"TMPDIR": "/proc/nowhere"},
+        "no state can be kept": {"XDG_STATE_HOME": "/proc/state", "TMPDIR": "/proc/nowhere"}, "no HOME": {"HOME": ""}}
 
 
 @tries("P18", "HOME, TMPDIR, the state's folder are missing or cannot be written: the job ends as ever, nothing is left", len(POOR), 100)

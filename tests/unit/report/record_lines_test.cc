@@ -328,8 +328,9 @@ TEST_CASE("a log without a file is not ok, and takes events all the same", "[eve
 }
 
 TEST_CASE("a log in a folder that is not there is not ok", "[event_log]") {
+  const ScratchFolder scratch;
   redact::Redactor redactor;
-  EventLog log("/nowhere/events.jsonl", Clock::now(), redactor);
+  EventLog log(scratch.path / "nowhere" / "events.jsonl", Clock::now(), redactor);
   log.record(record::Training{});
   CHECK_FALSE(log.ok());
 }
