@@ -399,21 +399,20 @@ void RankWatch::perform(const FindUser& find) {
 }
 
 void RankWatch::perform(const AskPlaces&) {
-  places_.begin(channel_.get(), who_can_answer(ranks_now(), Clock::now()), kWhereTheyStand, {},
-                kPlacesWithin, {}, [this](const RankAnswers& answers) {
-                  const BuildWait wait = waits_for_a_build(answers);
-                  const WaitedLocks locks =
-                      wait == BuildWait::none
-                          ? WaitedLocks{}
-                          : find_waited_locks(config_.environment, config_.clean, wait);
-                  LockWaits waits = find_lock_waits(answers, ranks_now());
-                  std::erase_if(waits, [&](const auto& one) {
-                    return locks.words.find(one.second.lock.path + " (") != std::string::npos;
-                  });
-                  const std::string others = describe(waits);
-                  const bool both = !locks.words.empty() && !others.empty();
-                  take(PlacesTold{answers, locks.words + (both ? "; " : "") + others, locks.left});
-                });
+  places_.begin(
+      channel_.get(), who_can_answer(ranks_now(), Clock::now()), kWhereTheyStand, {}, kPlacesWithin,
+      {}, [this](const RankAnswers& answers) {
+        const BuildWait wait = waits_for_a_build(answers);
+        const WaitedLocks locks = wait == BuildWait::none
+                                      ? WaitedLocks{}
+                                      : find_waited_locks(config_.environment, config_.clean, wait);
+        LockWaits waits = find_lock_waits(answers, ranks_now());
+        std::erase_if(waits,
+                      [&](const auto& one) { return locks.paths.contains(one.second.lock.path); });
+        const std::string others = describe(waits);
+        const bool both = !locks.words.empty() && !others.empty();
+        take(PlacesTold{answers, locks.words + (both ? "; " : "") + others, locks.left});
+      });
 }
 
 void RankWatch::perform(const RemoveLocks& locks) {

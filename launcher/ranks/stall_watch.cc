@@ -201,8 +201,10 @@ WaitedLocks find_waited_locks(const Environment& environment, settings::CleanPol
   const clean::StaleFiles stale =
       clean::survey_files({{}, locks, {}}, host::read_identity(), mounts);
   WaitedLocks found;
-  for (const host::LeftFile& lock : locks)
+  for (const host::LeftFile& lock : locks) {
     found.words += (found.words.empty() ? "" : ", ") + in_words(lock, stale.locks, policy);
+    found.paths.insert(lock.path);
+  }
   found.words = "the lock of an extension's build: " + found.words;
   std::ranges::copy_if(
       stale.locks, std::back_inserter(found.left),

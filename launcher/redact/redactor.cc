@@ -19,8 +19,7 @@
 namespace safelaunch::redact {
 namespace {
 
-/// Values that are secret wherever they stand, as they are, within base64 or in
-/// hexadecimal. The
+/// Values that are secret wherever they stand, as they are, within base64 or in hexadecimal. The
 /// memory is bounded and forgets nothing: of a value for which there is no room it keeps a trace,
 /// and a line that bears such a trace is taken out whole.
 class KnownSecrets {
@@ -93,10 +92,9 @@ std::string in_base64(std::string_view value, std::size_t offset) {
   return text;
 }
 
-std::string in_hex(std::string_view value, std::string_view between) {
-  std::string text;
-  for (const char c : value)
-    text += (text.empty() ? std::string() : std::string(between)) + to_hex(std::string_view(&c, 1));
+std::string with_between(const std::string& hex, std::string_view between) {
+  std::string text = hex.substr(0, 2);
+  for (std::size_t at = 2; at < hex.size(); at += 2) text.append(between).append(hex, at, 2);
   return text;
 }
 
@@ -111,7 +109,7 @@ void KnownSecrets::add(std::string_view value) {
   if (value.size() < kShortestInside) return;
   // As bytes.hex(":"), xxd, a MAC address and an array write it.
   for (const std::string_view between : {"", ":", " ", "-", ", 0x"}) {
-    std::string hex = in_hex(value, between);
+    std::string hex = with_between(to_hex(value), between);
     add_text(hex);
     std::ranges::transform(hex, hex.begin(),
                            [](char c) { return c >= 'a' && c <= 'f' ? char(c - 'a' + 'A') : c; });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <iterator>
 #include <span>
 #include <utility>
 
@@ -290,13 +291,13 @@ void take_absent(const AttemptRecord& record, const AttemptContext& context,
         return !one.known && one.activity == Activity::idling && one.where.empty();
       });
   const auto world = static_cast<std::size_t>(record.ranks.world_size);
-  if (none_came && !record.ranks.answers.nameless.empty()) {
-    evidence.remarks.push_back(record.ranks.answers.nameless);
-    return;
-  }
   if (evidence.failure.kind != FailureKind::hung || !none_came || context.nodes > 1 ||
       evidence.failure.waiting.size() + missing.size() != world)
     return;
+  if (const std::string& nameless = record.ranks.answers.nameless; !nameless.empty()) {
+    evidence.remarks.push_back(nameless);
+    return;
+  }
   evidence.confirmations.push_back(
       {cause::kRankNotStarted, fmt::format("The world is said to have {} ranks, and {} came", world,
                                            evidence.failure.waiting.size())});
@@ -340,7 +341,7 @@ void spare_ranks_of_failed_launcher(job::Launcher launcher, diagnose::Evidence& 
     if (on_its_stream(launcher, output, evidence.output)) told.merge(job::told_to_end(output.text));
   const auto spared = [&](const RankExited& ended) { return killed_as_told(ended, told); };
   if (!std::ranges::all_of(failure.ended, spared)) return;
-  evidence.ended_in_stop = std::exchange(failure.ended, {});
+  std::ranges::move(std::exchange(failure.ended, {}), std::back_inserter(evidence.ended_in_stop));
   if (failure.kind == FailureKind::rank_died) failure.kind = FailureKind::failed;
 }
 

@@ -102,6 +102,7 @@ class StandstillWatch {
 /// The locks of torch's extensions that the ranks of a job may wait for.
 struct WaitedLocks {
   std::string words;  ///< the locks' owners and ages, and what to do; empty: there are no locks
+  std::set<std::string> paths;
   std::vector<clean::StaleFile> left;  ///< those that nobody holds and nobody builds: they may go
 };
 

@@ -33,9 +33,9 @@ struct FirstCall {
   std::vector<Rank> members{};  ///< of the group; empty: all ranks of the world
   /// The other end of a message; the one rank from which a broadcast comes, or to which all send.
   std::optional<Rank> peer{};
-  std::int64_t tag = 0;  ///< of a message: both ends give the same, where the backend has tags
-  bool blocks = false;  ///< the rank does nothing else until it is finished
-  bool open = true;     ///< it is not finished
+  std::int64_t tag = 0;  ///< of a message from the CPU's memory: both ends must give the same
+  bool blocks = false;   ///< the rank does nothing else until it is finished
+  bool open = true;      ///< it is not finished
   bool operator==(const FirstCall&) const = default;
 };
 

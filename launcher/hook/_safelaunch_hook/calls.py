@@ -20,9 +20,15 @@ def about(name, named, group, in_group):
     peer = next((named[key] for key in _PEERS if named.get(key) is not None), None)
     if peer is not None and peer >= 0:
         fields["peer"] = int(ranks[peer] if in_group else peer)
-    if named.get("tag") and c10d.get_backend(group) != "nccl":  # which has none
+    if named.get("tag") and _is_on_the_cpu(named):
         fields["tag"] = int(named["tag"])
     return fields
+
+
+def _is_on_the_cpu(named):
+    """Whether gloo or MPI carries the message: both ends must give them one tag, and devices' libraries have none."""
+    tensors = named.get("tensors") or [named.get("tensor")]
+    return tensors[0].device.type == "cpu"
 
 
 def _blocks(name, named):

@@ -505,6 +505,7 @@ TEST_CASE("a rank that an elastic agent ended for a rescale did not fail when th
     record.command = Exited{1};
     record.verdict = Failure{.kind = FailureKind::rank_died};
     record.ranks.exits = {{Rank{0}, {.pid = 24}, end}};
+    record.ranks.late_exits = {{Rank{1}, {.pid = 25}, Signaled{SIGTERM}}};
     record.tails = {{{std::nullopt, output::StdStream::err},
                      fmt::format("W1127 api.py:1028] Sending process {} closing signal SIGTERM\n"
                                  "torch.distributed.DistStoreError: wait timeout after 6000ms\n",
@@ -512,6 +513,7 @@ TEST_CASE("a rank that an elastic agent ended for a rescale did not fail when th
     AttemptContext context;
     context.launcher = job::Launcher::torchrun;
     const diagnose::Evidence evidence = make_evidence(record, context);
+    CHECK(evidence.failure.ended.size() + evidence.ended_in_stop.size() == 2);  // none is lost
     const diagnose::Diagnosis found = diagnose::diagnose(evidence, diagnose::catalogue());
     return std::pair(found.failure.first, diagnose::exit_status_of(evidence, found));
   };
