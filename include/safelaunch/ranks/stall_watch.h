@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 
 #include "safelaunch/base/alarm.h"
 #include "safelaunch/base/environment.h"
