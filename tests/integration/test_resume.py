@@ -36,6 +36,8 @@ for step in range(first, 40):
         open("hangs", "w").close()
         while True: time.sleep(1)
 if rank == 0: sys.stdout.write("trained to %s\\n" % weights.tolist())
+sys.stdout.flush()
+os._exit(0)  # torch's gloo sometimes aborts while the interpreter ends (pytorch/pytorch#190489)
 """
 RESUMES = """
 name: resumes

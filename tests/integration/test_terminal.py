@@ -19,6 +19,8 @@ RAW = ("import sys, termios, tty\nmodes = termios.tcgetattr(0); tty.setraw(0); p
 # As torchrun starts its ranks.
 APART = "import subprocess\nsubprocess.run(['sh', '-c', 'printf \"name? \"; read x; echo got $x'], start_new_session=True, check=True)"
 
+LINE_IS_WHOLE = 400  # columns: readline breaks what is typed, and a test looks for it
+
 # name: the command; what is typed once a text is there; what the screen shows at the end
 PROGRAMS = {
     "read": (["sh", "-c", "printf 'name? ' >/dev/tty; read x </dev/tty; echo got $x"], [("name? ", "joe\n")], "got joe"),
@@ -94,7 +96,7 @@ class AtATerminal(SafelaunchTest):
         shell.read_until_after(shell.output.index(text), b"$ ")
 
     def test_ctrl_z_stops_a_program_that_has_the_keys_and_fg_gives_them_back(self):
-        shell = self.terminal("bash", "--norc", "-i")
+        shell = self.terminal("bash", "--norc", "-i", columns=LINE_IS_WHOLE)
         asks = f"{SAFELAUNCH} sh -c 'read a; echo got $a; read b; echo then $b'"
         shell.type(f"{asks}; echo en''ded\n".encode())
         shell.read_until(b"then $b'")
@@ -111,7 +113,7 @@ class AtATerminal(SafelaunchTest):
         self.assertEqual(shell.close(), 0)
 
     def test_in_the_background_of_a_shell_whoever_asks_is_stopped_until_fg(self):
-        shell = self.terminal("bash", "--norc", "-i")
+        shell = self.terminal("bash", "--norc", "-i", columns=LINE_IS_WHOLE)
         shell.type(f"{SAFELAUNCH} sh -c 'echo rea''dy; while ! [ -e go ]; do sleep 0.01; done; read a; echo got $a'\n".encode())
         shell.read_until(b"ready")
         shell.type(b"\x1a")
