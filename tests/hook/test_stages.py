@@ -29,6 +29,20 @@ SPAWN = """
     if __name__ == "__main__":
         mp.spawn(work, (int(sys.argv[1]),), nprocs=2)
 """
+RPC = """
+    import os
+    import torch.distributed.rpc as rpc
+    rpc.init_rpc("worker" + os.environ["RANK"], rank=int(os.environ["RANK"]), world_size=2)
+    rpc.shutdown()
+"""
+RPC_IN_A_WORLD = """
+    import torch.distributed as dist, torch.distributed.rpc as rpc
+    dist.init_process_group("gloo")
+    options = rpc.TensorPipeRpcBackendOptions(init_method="file://" + __file__ + ".store")
+    rpc.init_rpc("worker%d" % dist.get_rank(), rank=dist.get_rank(), world_size=2, rpc_backend_options=options)
+    dist.barrier()
+    rpc.shutdown()
+"""
 
 
 class Stages(harness.HookTest):
@@ -169,6 +183,27 @@ class Stages(harness.HookTest):
             self.assert_ended_well(harness.finish(process))
             start = collector.drained().workers[0].first("start")
             self.assertEqual((start["rank"], start["world"]), (1, 2))
+
+    def test_the_world_of_rpc_has_its_stages_and_none_is_its_own_first_collective(self):
+        """init_rpc makes its group in C++, past init_process_group; a server of parameters calls no collective."""
+        with Collector() as collector:
+            results = harness.run_ranks(harness.script(RPC), harness.environment(collector))
+            self.assert_ended_well(*results)
+            for worker in collector.drained().ranks().values():
+                names = [name for name in worker.names() if not name.startswith("store.")]
+                self.assertEqual(names, ["start", "imported", "init.enter", "group", "coll.enter", "coll.done", "exit"])
+                enter = next(event for event in worker.events if event["e"] == "init.enter")
+                self.assertEqual((enter["backend"], enter["world"]), ("tensorpipe", 2))
+                self.assertRegex(enter["meets"], r"^127\.0\.0\.1:\d+$")
+
+    def test_rpc_in_a_world_that_is_there_is_a_group_of_it(self):
+        with Collector() as collector:
+            results = harness.run_ranks(harness.script(RPC_IN_A_WORLD), harness.environment(collector))
+            self.assert_ended_well(*results)
+            for worker in collector.drained().ranks().values():
+                entered = [event.get("group") for event in worker.events if event["e"] == "pg.enter"]
+                self.assertEqual(entered[1:], ["init_rpc"])
+                self.assertEqual(worker.names().count("init.enter"), 1)
 
     def test_torchrun(self):
         with Collector() as collector:

@@ -114,6 +114,22 @@ dist.all_reduce(torch.ones(1))
 dist.destroy_process_group()
 '''
 
+WAITS_FOR_A_PEER_OF_RPC = '''
+import os
+import time
+import torch.distributed.rpc as rpc
+
+
+def never_reaches_rpc():
+    while True:
+        time.sleep(3600)
+
+
+if os.environ["RANK"] == "1":
+    never_reaches_rpc()
+rpc.init_rpc("worker0", rank=0, world_size=2)
+'''
+
 
 def at_a_free_port(script):
     return script.replace("FREE_PORT", str(free_port()))
@@ -176,6 +192,13 @@ class ARankThatNeverReachesInit(HangTest):
         self.assertEqual(run.status, 124, str(run))
         self.assertIn("hung: rank 2 never joined the process group", run.err)
         self.assertIn("No process that safelaunch sees came as rank 2.", run.err)
+
+    def test_it_is_named_where_the_others_meet_by_rpc(self):
+        run = self.run_safelaunch("--init-timeout", "4s", *torchrun("--nproc-per-node", "2", self.script(WAITS_FOR_A_PEER_OF_RPC)))
+        self.assert_status(run, 124)
+        self.assertEqual([one["cause"]["id"] for one in run.attempts], ["rank-missing"], str(run))
+        self.assertIn("hung: rank 1 never joined the process group", run.err)
+        self.assertRegex(run.err, r"(?m)^  --> \S+\.py:\d+ in never_reaches_rpc:  \S+")
 
     def test_it_is_named_with_its_function_under_own_spawn(self):
         run = self.run_safelaunch("--init-timeout", "4s", "--only", "--nproc-per-node", "3", "--",

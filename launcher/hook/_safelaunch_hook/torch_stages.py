@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from . import answers, calls, channel, collective, completion, counters, ending, gloo, meeting, native, nccl_log, timeouts, verify
+from . import answers, calls, channel, collective, completion, counters, ending, gloo, meeting, native, nccl_log, rpc_stages, timeouts, verify
 from .patching import Call, like, quietly, replace, send_failure, stand_before, wrapper
 
 _in_init = set()  # the threads that are in init_process_group
@@ -23,6 +23,7 @@ def watch(torch):
     quietly("init_process_group", _watch_init, torch, c10d)
     quietly("_new_process_group_helper", _watch_groups, c10d)
     quietly("TCPStore", _watch_stores)
+    quietly("init_rpc", rpc_stages.watch, c10d, _in_init, _meets_for_a_group)
     quietly("multiprocessing", _watch_children)
 
 
