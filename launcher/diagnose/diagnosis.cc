@@ -128,6 +128,50 @@ int status_after_signal(const Evidence& evidence) {
   return says_nothing ? told_to_end : shell_code(*evidence.command);
 }
 
+/// Whether ranks that their launcher started again after an exception of their own never met.
+bool failed_to_meet_again(const Evidence& evidence, std::string_view cause) {
+  constexpr std::array<std::string_view, 6> kOfMeeting{
+      cause::kGlooConnect, cause::kConnectFailed, cause::kStoreTimeout,
+      cause::kStoreSilent, cause::kInitStuck,     cause::kCommError};
+  return std::ranges::find(kOfMeeting, cause) != kOfMeeting.end() &&
+         std::ranges::any_of(evidence.raised_before,
+                             [](const RankRaised& one) { return !one.communication; });
+}
+
+/// What ended the ranks' life before is what has to be mended: torch's static rendezvous hands the
+/// addresses of that life to the next one, which meets nobody there.
+Evidence of_the_life_before(Evidence evidence) {
+  evidence.failure = {.kind = FailureKind::raised, .raised = evidence.raised_before};
+  evidence.output.clear();
+  evidence.told.reset();
+  evidence.remarks = {
+      "its launcher started the ranks again, and they could not connect to each other"};
+  return evidence;
+}
+
+Diagnosis diagnose_life(const Evidence& evidence, const Catalogue& catalogue) {
+  const Case now = open_case(evidence, catalogue);
+  const CauseChoice choice = choose(now);
+  const Cause& cause = *choice.cause;
+  Diagnosis diagnosis{.failure = evidence.failure,
+                      .shown_by = shown_by(now.sightings, cause),
+                      .commands = cause.commands,
+                      .decision = decide(now, cause)};
+  Failure& failure = diagnosis.failure;
+  failure.cause = cause.id;
+  failure.title = cause.title;
+  failure.certainty = choice.certainty;
+  failure.remedy = cause.remedy;
+  diagnosis.passes = passes(now, cause, diagnosis.decision);
+  failure.communication = !std::holds_alternative<Stop>(diagnosis.decision);
+  FirstSigns signs = now.signs;
+  signs.shows_cause = shows(cause, diagnosis.shown_by);
+  failure.first = first_failed(signs);
+  failure.victims = victims_of(now, failure.first);
+  tell(evidence, diagnosis);
+  return diagnosis;
+}
+
 }  // namespace
 
 bool is_users_own(std::string_view cause) {
@@ -158,26 +202,9 @@ const char* describe(StopReason reason) {
 }
 
 Diagnosis diagnose(const Evidence& evidence, const Catalogue& catalogue) {
-  const Case now = open_case(evidence, catalogue);
-  const CauseChoice choice = choose(now);
-  const Cause& cause = *choice.cause;
-  Diagnosis diagnosis{.failure = evidence.failure,
-                      .shown_by = shown_by(now.sightings, cause),
-                      .commands = cause.commands,
-                      .decision = decide(now, cause)};
-  Failure& failure = diagnosis.failure;
-  failure.cause = cause.id;
-  failure.title = cause.title;
-  failure.certainty = choice.certainty;
-  failure.remedy = cause.remedy;
-  diagnosis.passes = passes(now, cause, diagnosis.decision);
-  failure.communication = !std::holds_alternative<Stop>(diagnosis.decision);
-  FirstSigns signs = now.signs;
-  signs.shows_cause = shows(cause, diagnosis.shown_by);
-  failure.first = first_failed(signs);
-  failure.victims = victims_of(now, failure.first);
-  tell(evidence, diagnosis);
-  return diagnosis;
+  Diagnosis diagnosis = diagnose_life(evidence, catalogue);
+  if (hung(evidence) || !failed_to_meet_again(evidence, diagnosis.failure.cause)) return diagnosis;
+  return diagnose_life(of_the_life_before(evidence), catalogue);
 }
 
 std::vector<int> ports_said_taken(const Evidence& evidence, const Catalogue& catalogue) {

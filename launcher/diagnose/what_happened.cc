@@ -294,7 +294,7 @@ std::string explanation(const Evidence& evidence, const Diagnosis& diagnosis) {
     case FailureKind::failed:
       if (diagnosis.failure.cause == cause::kAbortAtExit)
         return of_abort_at_exit(evidence, diagnosis);
-      return of_failure(evidence, diagnosis) + further;
+      return of_failure(evidence, diagnosis) + further + remarks_of(evidence);
     case FailureKind::world_size_mismatch:
     case FailureKind::duplicate_rank:
     case FailureKind::different_stores: return of_contradiction(evidence, facts, diagnosis);

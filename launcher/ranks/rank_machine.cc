@@ -170,6 +170,7 @@ void RankMachine::forget_former_life(const RankStarted& started) {
   };
   const bool begins = rules_.stages.dead_rank == watch::DeadRank::is_restarted &&
                       std::ranges::any_of(seen_.exits, is_former);
+  if (begins) seen_.raised_before = seen_.raised;
   std::erase_if(seen_.exits, is_former);
   std::erase_if(seen_.raised, is_former);
   if (!begins) return;

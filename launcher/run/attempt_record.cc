@@ -93,6 +93,11 @@ bool waits_for_a_thread(const MissingRank& missing) {
 // a thread or a child that has gone.
 void take_hidden(const ranks::RanksSeen& ranks, diagnose::Evidence& evidence) {
   if (evidence.failure.kind != FailureKind::hung) return;
+  const auto before = std::ranges::find(ranks.raised_before, false, &RankRaised::communication);
+  if (before != ranks.raised_before.end())
+    evidence.remarks.push_back(
+        fmt::format("rank {} had raised {}, and the launcher started the ranks again",
+                    before->rank.value, in_words({*before, ""})));
   for (const auto& [rank, stack] : ranks.answers.stacks) {
     if (!stack.handled || !stack.handled->leaves || is_common(*stack.handled, ranks.answers))
       continue;
@@ -387,6 +392,7 @@ diagnose::Evidence make_evidence(const AttemptRecord& record, const AttemptConte
   take_collectives(record.ranks, evidence);
   take_places(record.ranks.answers, evidence);
   evidence.failure.raised = record.ranks.raised;
+  evidence.raised_before = record.ranks.raised_before;
   for (const RankExited& exited : record.ranks.exits)
     if (!exited.status || !succeeded(*exited.status) || record.verdict)
       evidence.failure.ended.push_back(exited);

@@ -55,13 +55,15 @@ struct Evidence {
   /// Exceptions that ended no rank, and keep one from the others: a rank that waits in a `finally`,
   /// a thread for which the rank waits.
   std::vector<RankRaised> hidden;
+  /// Exceptions that ended the ranks' life before this one: their launcher has started them again.
+  std::vector<RankRaised> raised_before;
   std::optional<ExitStatus> command;  ///< the status of the command, if it ended by itself
   bool command_hides = false;         ///< `command` is a launcher's own status, not a rank's
   /// What the command's launcher surely said itself; anybody may print such words in its place.
   std::optional<ReportedExit> told;
   std::vector<Output> output;  ///< lines within each text are in order of time
   std::vector<Confirmation> confirmations;
-  std::vector<std::string> remarks;  ///< sentences on a hang, without full stops
+  std::vector<std::string> remarks;  ///< sentences on what happened, without full stops
   std::optional<int> signal;         ///< the first signal that safelaunch received
   std::optional<int> oom_kills;      ///< OOM kills in the job's cgroup; none if unknown
   std::optional<RendezvousPort> port;

@@ -34,6 +34,7 @@ struct RanksSeen {
   std::vector<RankExited> exits;  ///< the ends of ranks, in order, until the attempt was stopped
   std::vector<RankExited> late_exits;  ///< the ends of ranks, in order, while it was being stopped
   std::vector<RankRaised> raised;      ///< the exceptions of ranks, in order
+  std::vector<RankRaised> raised_before;  ///< those of the life before, where a launcher restarted
   RankAnswers answers;                 ///< the ranks' answers to the questions after the verdict
   std::map<Rank, std::string> stores;  ///< "host:port" of the store that a rank was given last
   std::map<Rank, std::string> knocking;  ///< "host:port" of the store that a rank cannot get into

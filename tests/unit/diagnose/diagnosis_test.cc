@@ -624,3 +624,29 @@ TEST_CASE("a launcher that a signal kills is no rank that ended", "[diagnosis]")
   evidence.oom_kills = 0;
   CHECK(diagnosed(evidence).failure.cause == "command-killed");
 }
+
+TEST_CASE("ranks that were started again and cannot meet failed by what ended their first life",
+          "[diagnosis]") {
+  const std::string refused =
+      "Gloo connectFullMesh failed with gloo/transport/tcp/pair.cc:152 timed out connecting: "
+      "SO_ERROR: Connection refused";
+  Evidence evidence = with_exceptions({raised(0, "RuntimeError", refused)});
+  CHECK(diagnosed(evidence).failure.cause == "gloo-connect");
+  evidence.raised_before = {raised(1, "ValueError", "my own error"),
+                            raised(0, "RuntimeError", "gloo/pair.cc: Connection closed by peer")};
+  const diagnose::Diagnosis diagnosis = diagnosed(evidence);
+  CHECK(diagnosis.failure.cause == "user-exception");
+  CHECK(diagnosis.failure.first == Rank{1});
+  CHECK(stops(diagnosis, StopReason::users_own));
+  CHECK(diagnosis.failure.explanation.ends_with(
+      "Its launcher started the ranks again, and they could not connect to each other."));
+
+  SECTION("a life that ended for want of a peer alone tells nothing") {
+    evidence.raised_before.erase(evidence.raised_before.begin());
+    CHECK(diagnosed(evidence).failure.cause == "gloo-connect");
+  }
+  SECTION("what fails later than at the meeting is the last life's own") {
+    evidence.failure.raised = {raised(0, "KeyError", "'labels'")};
+    CHECK(diagnosed(evidence).failure.first == Rank{0});
+  }
+}

@@ -122,6 +122,7 @@ TEST_CASE("a launcher that restarts its ranks begins a life, told once", "[rank_
   const auto restarts = GENERATE(watch::DeadRank::is_restarted, watch::DeadRank::hangs_the_others);
   Told job({.stages = {.world_size = 2, .dead_rank = restarts}});
   for (const int rank : {0, 1}) job.starts(rank);
+  job.says(1, RankRaised{Rank{1}, process_of(1), "ValueError", "", "", {}});
   job.ends(1, Exited{1});
   job.ends(0, Signaled{15});
   for (const int rank : {0, 1}) {
@@ -130,6 +131,7 @@ TEST_CASE("a launcher that restarts its ranks begins a life, told once", "[rank_
   }
   const std::size_t told = restarts == watch::DeadRank::is_restarted ? 1 : 0;
   CHECK(job.all<TellNewLife>().size() == told);
+  CHECK(job.seen().raised_before.size() == told);
   CHECK(job.seen().exits.empty());
 }
 
