@@ -41,40 +41,63 @@ std::optional<FileLock> lock_in(std::string_view line) {
   return lock;
 }
 
-std::optional<int> holder_of(std::uint64_t inode, const std::vector<FileLock>& locks) {
-  const auto held = std::ranges::find_if(
-      locks, [&](const FileLock& one) { return one.inode == inode && !one.waits && one.pid > 0; });
-  return held == locks.end() ? std::nullopt : std::optional(held->pid);
-}
-
 Duration age_of(const struct ::stat& file) {
   return std::max(Duration::zero(),
                   Duration(std::chrono::seconds(std::time(nullptr) - file.st_mtime)));
 }
 
-std::string path_of(std::uint64_t inode, int pid) {
+/// A file that a process has open.
+struct OpenFile {
+  std::string path;
+  bool holds = false;  ///< a lock of its own, or one that it has inherited with the descriptor
+};
+
+bool holds_a_lock(int pid, const fs::path& descriptor) {
+  std::ifstream info(fmt::format("/proc/{}/fdinfo/{}", pid, descriptor.filename().native()));
+  for (std::string line; std::getline(info, line);)
+    if (line.starts_with("lock:")) return true;
+  return false;
+}
+
+std::optional<OpenFile> opened(std::uint64_t inode, int pid) {
+  std::optional<OpenFile> found;
   std::error_code error;
   const fs::path folder = fmt::format("/proc/{}/fd", pid);
   for (fs::directory_iterator at(folder, error); !error && at != fs::directory_iterator();
        at.increment(error)) {
     struct ::stat file {};
-    if (::stat(at->path().c_str(), &file) == 0 && file.st_ino == inode)
-      return fs::read_symlink(at->path(), error).native();
+    if (::stat(at->path().c_str(), &file) != 0 || file.st_ino != inode) continue;
+    found = OpenFile{fs::read_symlink(at->path(), error).native(), holds_a_lock(pid, at->path())};
+    if (found->holds) break;
   }
-  return {};
+  return found;
 }
 
-// Looks through the descriptors of every process that we may look at: once a hang, not more often.
+/// Looks through the descriptors of every process that we may look at: once a hang, not more often.
+/// One that holds a lock comes before one that has the file open only.
 std::optional<int> opened_by(const std::string& path, std::uint64_t inode,
                              std::span<const int> waiting) {
+  std::optional<int> opener;
   std::error_code error;
   for (fs::directory_iterator at("/proc", error); !error && at != fs::directory_iterator();
        at.increment(error)) {
     const auto pid = to_number(at->path().filename().native());
-    if (!pid || std::ranges::find(waiting, *pid) != waiting.end()) continue;
-    if (path_of(inode, *pid) == path) return pid;
+    if (!pid) continue;
+    const std::optional<OpenFile> file = opened(inode, *pid);
+    if (!file || file->path != path) continue;
+    if (file->holds) return pid;
+    if (!opener && std::ranges::find(waiting, *pid) == waiting.end()) opener = pid;
   }
-  return std::nullopt;
+  return opener;
+}
+
+/// The holder by the kernel's table. It names who took the lock, who may have ended since: `flock 9`
+/// in a script leaves it to the script.
+std::optional<int> holder_of(std::uint64_t inode, const std::vector<FileLock>& locks) {
+  const auto held = std::ranges::find_if(locks, [&](const FileLock& one) {
+    return one.inode == inode && !one.waits && one.pid > 0 && opened(inode, one.pid);
+  });
+  return held == locks.end() ? std::nullopt : std::optional(held->pid);
 }
 
 }  // namespace
@@ -109,10 +132,8 @@ std::optional<AwaitedLock> lock_that_blocks(int pid, const std::vector<FileLock>
   const auto waits =
       std::ranges::find_if(locks, [&](const FileLock& one) { return one.waits && one.pid == pid; });
   if (waits == locks.end()) return std::nullopt;
-  const auto holder = holder_of(waits->inode, locks);
-  const std::string path = holder ? path_of(waits->inode, *holder) : path_of(waits->inode, pid);
-  if (path.empty()) return std::nullopt;
-  return lock_at(path, locks, std::array{pid});
+  const auto file = opened(waits->inode, pid);
+  return file ? std::optional(lock_at(file->path, locks, std::array{pid})) : std::nullopt;
 }
 
 }  // namespace safelaunch::host
