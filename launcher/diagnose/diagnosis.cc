@@ -130,9 +130,9 @@ int status_after_signal(const Evidence& evidence) {
 
 /// Whether ranks that their launcher started again after an exception of their own never met.
 bool failed_to_meet_again(const Evidence& evidence, std::string_view cause) {
-  constexpr std::array<std::string_view, 6> kOfMeeting{
-      cause::kGlooConnect, cause::kConnectFailed, cause::kStoreTimeout,
-      cause::kStoreSilent, cause::kInitStuck,     cause::kCommError};
+  constexpr std::array<std::string_view, 6> kOfMeeting{cause::kGlooConnect,  cause::kConnectFailed,
+                                                       cause::kStoreTimeout, cause::kStoreSilent,
+                                                       cause::kInitStuck,    cause::kCommError};
   return std::ranges::find(kOfMeeting, cause) != kOfMeeting.end() &&
          std::ranges::any_of(evidence.raised_before,
                              [](const RankRaised& one) { return !one.communication; });

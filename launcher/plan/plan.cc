@@ -17,6 +17,7 @@
 #include "safelaunch/plan/typed_command.h"
 #include "safelaunch/plan/wrapper.h"
 #include "safelaunch/profile/layers.h"
+#include "safelaunch/settings/receiver.h"
 
 // A plan is made once, before anything runs, from the options, safelaunch.yaml, the command and the
 // environment: the chain of profiles, how many attempts, the workers of our own spawn. Every
@@ -360,6 +361,9 @@ redact::Redactor redactor_for(const RunPlan& plan) {
   learn(plan.configuration.rules.variables.env);
   for (const profile::Profile& profile : plan.chain) learn(profile.env);
   redactor.learn(plan.options.command);
+  const auto receiver = settings::parse_receiver(plan.options.notify);
+  if (receiver && receiver->form != settings::Receiver::Form::command)
+    redactor.learn_value(receiver->where);
   return redactor;
 }
 

@@ -105,7 +105,8 @@ Json values_of(const settings::Option& option) {
     case port: return {{"type", {"string", "integer"}}};
     case text:
     case texts:
-    case list: break;
+    case list:
+    case receiver: break;
   }
   return {{"$ref", "#/definitions/word"}};
 }

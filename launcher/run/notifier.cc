@@ -6,6 +6,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/variable_names.h"
 #include "safelaunch/host/identity.h"
+#include "webhook.h"
 
 // A notice is made of the record's own words. The command runs as a helper of ours beside the job,
 // so a receiver that never answers holds up neither the job nor its end.
@@ -90,14 +91,15 @@ std::string in_json(const Notice& notice, const report::RunSummary& run,
   return redactor.redact(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-Notifier::Notifier(boost::asio::io_context& io, launch::Reaper& reaper, std::string command,
+Notifier::Notifier(boost::asio::io_context& io, launch::Reaper& reaper, const std::string& receiver,
                    Environment environment, Say say)
     : io_(io),
       reaper_(reaper),
-      command_(std::move(command)),
+      tells_(!receiver.empty()),
       environment_(std::move(environment)),
       say_(std::move(say)),
       last_second_(io) {
+  if (tells_) receiver_ = settings::parse_receiver(receiver).value();
   // The end of an attempt ends everything below us that does not ask to be kept.
   environment_[std::string(kKeepVariable)] = "1";
 }
@@ -105,22 +107,28 @@ Notifier::Notifier(boost::asio::io_context& io, launch::Reaper& reaper, std::str
 void Notifier::tell(const std::string& line) {
   const int number = ++started_;
   auto started = launch::Helper::start(
-      io_, reaper_, {{"/bin/sh", "-c", command_}, environment_, kReceiverTakes},
-      [](std::string_view) {},
+      io_, reaper_, {command_for(receiver_), environment_, kReceiverTakes},
+      [this](std::string_view answer) { answered(answer); },
       [this, number](const launch::HelperEnd& end) { ended(number, end); });
-  if (!started) {
-    if (!std::exchange(complained_, true)) say_("warning: --notify: " + started.error().message);
-    return;
-  }
-  started->write_line(line);
+  if (!started) return complain(started.error().message);
+  started->write_line(input_for(receiver_, line));
   started->close_input();
   running_.emplace(number, std::move(*started));
 }
 
+void Notifier::complain(const std::string& why) {
+  if (!std::exchange(complained_, true)) say_("warning: --notify: " + why);
+}
+
+void Notifier::answered(std::string_view answer) {
+  if (receiver_.form == settings::Receiver::Form::command) return;
+  if (const auto refusal = refusal_in(answer))
+    complain("the chat did not take the news: " + *refusal);
+}
+
 void Notifier::ended(int number, const launch::HelperEnd& end) {
   const bool well = end.status && succeeded(*end.status);
-  if (!well && !std::exchange(complained_, true))
-    say_("warning: --notify: the command did not take the news: " + describe(end));
+  if (!well) complain("the command did not take the news: " + describe(end));
   running_.erase(number);
   if (running_.empty() && done_) std::exchange(done_, nullptr)();
 }

@@ -8,6 +8,7 @@
 #include "safelaunch/redact/redactor.h"
 #include "safelaunch/report/record.h"
 #include "safelaunch/report/summary.h"
+#include "safelaunch/settings/receiver.h"
 
 namespace safelaunch::run {
 
@@ -34,27 +35,30 @@ struct Notice {
 [[nodiscard]] std::string in_json(const Notice& notice, const report::RunSummary& run,
                                   const redact::Redactor& redactor);
 
-/// Starts the user's command for each notice, by a shell, with the notice on its stdin. A command
-/// that takes longer than ten seconds is killed.
+/// Hands each notice to the user's command, or by curl to a webhook. One that takes longer than ten
+/// seconds is killed.
 class Notifier {
  public:
   using Say = std::function<void(const std::string& line)>;
 
-  /// An empty command tells nobody. `say` is told of a command that fails, once.
-  Notifier(boost::asio::io_context& io, launch::Reaper& reaper, std::string command,
+  /// An empty receiver tells nobody. `say` is told of a receiver that fails, once.
+  Notifier(boost::asio::io_context& io, launch::Reaper& reaper, const std::string& receiver,
            Environment environment, Say say);
 
-  [[nodiscard]] bool tells() const { return !command_.empty(); }
+  [[nodiscard]] bool tells() const { return tells_; }
   void tell(const std::string& line);
   /// Calls `done` once no command runs any more, within a second: the last ones are killed then.
   void finish(std::function<void()> done);
 
  private:
+  void complain(const std::string& why);
+  void answered(std::string_view answer);
   void ended(int number, const launch::HelperEnd& end);
 
   boost::asio::io_context& io_;
   launch::Reaper& reaper_;
-  std::string command_;
+  bool tells_;
+  settings::Receiver receiver_;
   Environment environment_;
   Say say_;
   bool complained_ = false;

@@ -4,6 +4,7 @@
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
+#include "safelaunch/settings/receiver.h"
 
 // The values that an option takes follow from its kind alone: a flag's words, a number within its
 // range, a time, a port. A value that is refused says what would be right.
@@ -103,6 +104,7 @@ std::string_view placeholder(const Option& option) {
     case Kind::stall: return "TIME|auto";
     case Kind::port: return "keep|auto|N|A-B";
     case Kind::choice: return option.choices;
+    case Kind::receiver: return "COMMAND|FORM:URL";
   }
   return {};
 }
@@ -123,6 +125,7 @@ std::optional<std::string> refuse_value(const Option& option, std::string_view v
     case Kind::choice: return refuse_choice(option, value);
     case Kind::duration: return refused(parse_duration(value));
     case Kind::stall: return refused(parse_stall_timeout(value));
+    case Kind::receiver: return refused(parse_receiver(value));
   }
   return std::nullopt;
 }

@@ -307,12 +307,12 @@ constexpr std::array kRunOptions{
            .fallback = "below ~/.local/state/safelaunch",
            .help = "where everything about this run is kept"},
     Option{.name = "notify",
-           .kind = Kind::text,
+           .kind = Kind::receiver,
            .scope = Scope::config,
            .put = put_into<&RunOptions::notify>,
-           .value = "COMMAND",
-           .help = "run it by a shell when the job hangs, stands still, is healed or ends, with a "
-                   "line of JSON on its stdin"},
+           .help = "tell it when the job hangs, stands still, is healed or ends: a command for a "
+                   "shell gets a line of JSON on its stdin, a webhook (slack:, feishu:, dingtalk:, "
+                   "wecom:, json: before its URL) the text"},
     Option{.name = "keep-runs",
            .kind = Kind::count,
            .scope = Scope::config,

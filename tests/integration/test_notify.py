@@ -1,7 +1,9 @@
 """--notify: somebody who does not sit at the terminal is told, and the job never waits for it."""
 
+import http.server
 import json
 import sys
+import threading
 import time
 
 from harness import SafelaunchTest, main
@@ -13,6 +15,36 @@ if os.environ["RANK"] == "1" and not os.path.exists("came"):
     time.sleep(600)
 dist.init_process_group("gloo")
 """
+
+
+class Chat:
+    """A chat's webhook on the loopback: keeps what it is sent, and answers 200 with these words."""
+
+    def __init__(self, answer):
+        heard = self.heard = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                heard.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                body = json.dumps(answer).encode()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/hook"
+
+    def __enter__(self):
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
 
 
 class Notify(SafelaunchTest):
@@ -45,6 +77,35 @@ class Notify(SafelaunchTest):
         self.assert_status(run, 0)
         self.assertEqual(run.err.count("--notify"), 1, run.err)
         self.assertIn("exit status 3: no network", run.err)
+
+    def test_a_chat_gets_the_text_in_its_form(self):
+        with Chat({"code": 0, "msg": "success"}) as chat:
+            run = self.run_safelaunch("--notify", f"feishu:{chat.url}", "sh", "-c", "exit 7")
+        self.assert_status(run, 7)
+        self.assertNotIn("--notify", run.err)
+        [news] = chat.heard
+        self.assertEqual(news["msg_type"], "text", news)
+        self.assertRegex(news["content"]["text"], r"^safelaunch: failed on \S+: ")
+
+    def test_a_chat_that_refuses_with_200_is_told(self):
+        with Chat({"errcode": 310000, "errmsg": "keywords not in content"}) as chat:
+            run = self.run_safelaunch("--notify", f"dingtalk:{chat.url}", "true")
+        self.assert_status(run, 0)
+        self.assertIn("keywords not in content", run.err)
+
+    def test_a_chat_out_of_reach_is_told_and_its_url_is_in_no_record(self):
+        run = self.run_safelaunch("--notify", "slack:http://127.0.0.1:1/T0/secret-of-the-hook", "true")
+        self.assert_status(run, 0)
+        self.assertIn("warning: --notify: ", run.err)
+        self.assertNotIn("secret-of-the-hook", run.err)
+        for path in run.directory.rglob("*"):
+            if path.is_file():
+                self.assertNotIn(b"secret-of-the-hook", path.read_bytes(), path)
+
+    def test_a_form_that_is_unknown_is_refused_with_the_nearest(self):
+        run = self.run_safelaunch("--notify", "feishuu:https://a.b/c", "true")
+        self.assert_status(run, 64)
+        self.assertIn("did you mean 'feishu'", run.err)
 
     def test_the_end_of_an_attempt_does_not_end_the_receiver_of_its_news(self):
         """The receiver of the first attempt's news waits for what comes after the end of the second attempt."""

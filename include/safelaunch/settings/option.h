@@ -53,6 +53,7 @@ enum class OptionKind {
   stall,     ///< "30s", or auto
   port,      ///< keep | auto | N | A-B
   choice,    ///< one of the option's words
+  receiver,  ///< a command, or FORM:URL
 };
 
 /// The places where an option can be given; each includes those before it.

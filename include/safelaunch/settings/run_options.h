@@ -73,7 +73,7 @@ struct RunOptions {
 
   std::filesystem::path log_dir;
   std::filesystem::path run_dir;
-  std::string notify;            ///< a command for a shell, which gets each notice; empty: none
+  std::string notify;            ///< who gets each notice (settings/receiver.h); empty: none
   std::optional<int> keep_runs;  ///< how many earlier runs are kept; 0: all
   std::optional<int> keep_days;  ///< for how many days runs are kept; 0: for ever
   std::string ranks = "all";

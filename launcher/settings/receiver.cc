@@ -1,0 +1,42 @@
+#include "safelaunch/settings/receiver.h"
+
+#include <algorithm>
+
+#include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
+#include "safelaunch/settings/option.h"
+
+// "FORM:https://…" with one word before the URL is a webhook, whatever the word: one that is
+// mistyped would be a command that no shell finds. A URL alone has no form.
+namespace safelaunch::settings {
+namespace {
+
+bool is_url(std::string_view text) {
+  return text.starts_with("https://") || text.starts_with("http://");
+}
+
+bool is_word(std::string_view text) {
+  return std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) || c == '-'; });
+}
+
+}  // namespace
+
+Result<Receiver> parse_receiver(std::string_view text) {
+  const std::size_t colon = is_url(text) ? std::string_view::npos : text.find(':');
+  const std::string_view form = colon == std::string_view::npos ? "" : text.substr(0, colon);
+  const std::string_view where = colon == std::string_view::npos ? text : text.substr(colon + 1);
+  if (!is_url(where) || form.empty() || !is_word(form))
+    return Receiver{Receiver::Form::command, std::string(text)};
+  std::vector<std::string_view> forms = words_of(kReceiverForms);
+  const auto known = std::ranges::find(forms, form);
+  if (known != forms.end() && known != forms.begin())
+    return Receiver{static_cast<Receiver::Form>(known - forms.begin()), std::string(where)};
+  forms.erase(forms.begin());
+  return Error{
+      Errc::usage,
+      fmt::format("'{}' is not the form of a webhook{}; write FORM:URL with slack, feishu, "
+                  "dingtalk, wecom or json, or a command",
+                  form, did_you_mean(form, forms))};
+}
+
+}  // namespace safelaunch::settings
