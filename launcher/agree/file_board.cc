@@ -156,7 +156,7 @@ class FileBoard final : public Board {
   /// A confirmation that has waited for longer than it is good for allows nothing any more.
   void pass_on(const BoardEvent& event) {
     const auto* confirmed = std::get_if<Confirmed>(&event);
-    if (confirmed == nullptr || Clock::now() - confirmed->sent < lease_) tell(listener_, event);
+    if (confirmed == nullptr || Clock::now() - confirmed->sent < lease_) listener_.hear(event);
   }
 
   void look_for_stuck() {
@@ -174,8 +174,8 @@ class FileBoard final : public Board {
       return desk_->busy && Clock::now() - desk_->began > kStuckAfter;
     }();
     if (std::exchange(stuck_, stuck) || !stuck || left_) return;
-    listener_.unreachable(
-        fmt::format("{} has not answered for {}", folder_, describe_duration(kStuckAfter)));
+    listener_.hear(Unreachable{
+        fmt::format("{} has not answered for {}", folder_, describe_duration(kStuckAfter))});
   }
 
   void gone() {

@@ -6,7 +6,6 @@
 #include <variant>
 
 #include "handshake.h"
-#include "safelaunch/agree/agent_machine.h"
 #include "safelaunch/agree/board.h"
 #include "safelaunch/base/time.h"
 #include "wire.h"

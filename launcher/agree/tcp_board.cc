@@ -5,8 +5,6 @@
 #include <utility>
 #include <variant>
 
-#include "wishes.h"
-
 // TcpAgent decides, and its actions are performed here in their order: connect, send, tell the
 // listener. The listener may call the board from within such a call, so actions wait in a queue,
 // and only the outermost call performs them.
@@ -63,7 +61,7 @@ struct TcpBoard::Shell : std::enable_shared_from_this<Shell>, FrameStream::Liste
   void act(const TcpAgent::Gone& /*action*/) {
     if (const auto done = std::exchange(left, nullptr)) done();
   }
-  void act(const auto& event) { tell(*listener, event); }
+  void act(const auto& event) { listener->hear(event); }
 
   // The events of the connection.
   void frame_came(FrameStream& from, const std::string& body) override {

@@ -158,7 +158,7 @@ struct TcpHost::Shell : std::enable_shared_from_this<Shell>, TcpServer::Listener
 
   void turn_away(const std::string& who_and_why) {
     boost::asio::post(io, [self = shared_from_this(), who_and_why] {
-      if (self->listener != nullptr) self->listener->turned_away(who_and_why);
+      if (self->listener != nullptr) self->listener->hear(TurnedAway{who_and_why});
     });
   }
 
@@ -197,16 +197,16 @@ struct TcpHost::Shell : std::enable_shared_from_this<Shell>, TcpServer::Listener
     });
   }
 
-  void pass_on(const wire::Seats& message) { listener->seated(message.seat); }
-  void pass_on(const wire::Parks& message) { listener->parked(message.why); }
+  void pass_on(const wire::Seats& message) { listener->hear(Seated{message.seat}); }
+  void pass_on(const wire::Parks& message) { listener->hear(Parked{message.why}); }
   void pass_on(const wire::Confirms& message) {
-    if (message.holds && message.number == asked) listener->confirmed(asked_at);
+    if (message.holds && message.number == asked) listener->hear(Confirmed{asked_at});
   }
-  void pass_on(const wire::Tells& message) { listener->word(message.word); }
-  void pass_on(const wire::Shows& message) { listener->standing(message.standing); }
-  void pass_on(const wire::Vacates& message) { listener->vacated(message.seat); }
-  void pass_on(const wire::Unseats& message) { listener->unseated(message.why); }
-  void pass_on(const wire::Refuses& message) { listener->refused(message.error); }
+  void pass_on(const wire::Tells& message) { listener->hear(WordCame{message.word}); }
+  void pass_on(const wire::Shows& message) { listener->hear(StandingCame{message.standing}); }
+  void pass_on(const wire::Vacates& message) { listener->hear(SeatVacated{message.seat}); }
+  void pass_on(const wire::Unseats& message) { listener->hear(Unseated{message.why}); }
+  void pass_on(const wire::Refuses& message) { listener->hear(Refused{message.error}); }
   void pass_on(const wire::LetsGo& /*message*/) {}
 
   // Time.

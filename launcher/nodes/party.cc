@@ -104,44 +104,8 @@ void Party::set_timer() {
   });
 }
 
-void Party::seated(const agree::Seat& seat) {
-  take(agree::Seated{seat});
-}
-
-void Party::parked(const std::string& why) {
-  take(agree::Parked{why});
-}
-
-void Party::confirmed(TimePoint sent) {
-  take(agree::Confirmed{sent});
-}
-
-void Party::word(const agree::Word& word) {
-  take(agree::WordCame{word});
-}
-
-void Party::standing(const agree::Standing& standing) {
-  take(agree::StandingCame{standing});
-}
-
-void Party::vacated(int seat) {
-  take(agree::SeatVacated{seat});
-}
-
-void Party::unseated(const std::string& why) {
-  take(agree::Unseated{why});
-}
-
-void Party::unreachable(const std::string& why) {
-  take(agree::Unreachable{why});
-}
-
-void Party::refused(const Error& error) {
-  take(agree::Refused{error});
-}
-
-void Party::turned_away(const std::string& who_and_why) {
-  take(agree::TurnedAway{who_and_why});
+void Party::hear(const agree::BoardEvent& event) {
+  std::visit([this](const auto& one) { take(one); }, event);
 }
 
 void Party::perform(const agree::ClaimSeat& claim) {

@@ -45,15 +45,15 @@ struct Keeper : TcpServer::Listener {
 };
 
 struct Ear : Board::Listener {
-  void seated(const Seat& seat) override { seats.push_back(seat.number); }
-  void parked(const std::string& /*why*/) override {}
-  void confirmed(TimePoint /*sent*/) override { ++confirmations; }
-  void word(const Word& word) override { words.push_back(word.text); }
-  void standing(const Standing& /*standing*/) override {}
-  void vacated(int /*seat*/) override {}
-  void unseated(const std::string& /*why*/) override {}
-  void unreachable(const std::string& why) override { unreachable_because.push_back(why); }
-  void refused(const Error& error) override { refusals.push_back(error.message); }
+  void hear(const BoardEvent& event) override {
+    std::visit([this](const auto& one) { on(one); }, event);
+  }
+  void on(const Seated& event) { seats.push_back(event.seat.number); }
+  void on(const Confirmed& /*event*/) { ++confirmations; }
+  void on(const WordCame& event) { words.push_back(event.word.text); }
+  void on(const Unreachable& event) { unreachable_because.push_back(event.why); }
+  void on(const Refused& event) { refusals.push_back(event.error.message); }
+  void on(const auto& /*event*/) {}
 
   std::vector<int> seats;
   std::vector<std::string> words;
@@ -375,8 +375,9 @@ TEST_CASE("the server's room grows with the nodes, and stays within the descript
 
 TEST_CASE("a board may be destroyed by what its own listener does", "[tcp_server]") {
   struct Leaving : Ear {
-    void seated(const Seat& seat) override {
-      Ear::seated(seat);
+    void hear(const BoardEvent& event) override {
+      Ear::hear(event);
+      if (!std::holds_alternative<Seated>(event)) return;
       board->publish("not heard any more");
       board.reset();
     }
