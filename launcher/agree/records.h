@@ -4,7 +4,7 @@
 
 #include "safelaunch/agree/board.h"
 
-/// The records of a board in a shared folder or in etcd, as values and as bytes. Bytes that are
+/// The records of a board in etcd, as values and as bytes. Bytes that are
 /// no such record, or one of another version, read as nothing.
 namespace safelaunch::agree {
 

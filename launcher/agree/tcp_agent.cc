@@ -76,8 +76,15 @@ TcpAgent::Actions TcpAgent::broken(const std::string& why, TimePoint now) {
           Unreachable{fmt::format("the board at {} {}", to_string(config_.address), why)}};
 }
 
+TcpAgent::Actions TcpAgent::not_connected(const Error& error, TimePoint now) {
+  return error.code == Errc::peer_lost ? broken(error.message, now) : end(Refused{error});
+}
+
 TcpAgent::Actions TcpAgent::fail(const HandshakeError& error, TimePoint now) {
   const std::string board = to_string(config_.address);
+  // Its notice was sealed with our token for our job, so another program has got its port since.
+  if (config_.address.backend == Address::Backend::file)
+    return broken("is not there any more: " + error.why, now);
   switch (error.kind) {
     case HandshakeError::Kind::no_board: return broken("does not answer: " + error.why, now);
     case HandshakeError::Kind::other_token:

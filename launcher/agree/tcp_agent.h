@@ -42,6 +42,8 @@ class TcpAgent {
   [[nodiscard]] Actions leave(TimePoint now);
 
   [[nodiscard]] Actions connected(TimePoint now);
+  /// An error that is not peer_lost ends the agent.
+  [[nodiscard]] Actions not_connected(const Error& error, TimePoint now);
   [[nodiscard]] Actions broken(const std::string& why, TimePoint now);
   [[nodiscard]] Actions came(std::string_view body, TimePoint now);
   [[nodiscard]] Actions time_passed(TimePoint now);

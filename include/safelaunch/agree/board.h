@@ -155,8 +155,8 @@ class Board {
   virtual void leave(std::function<void()> left) = 0;
 };
 
-/// The place at which agents meet: "tcp://HOST:PORT", "etcd://HOST:PORT[,HOST:PORT…]",
-/// "file:///FOLDER".
+/// The place at which agents meet: "tcp://HOST:PORT", "etcd://HOST:PORT[,HOST:PORT…]", or
+/// "file:///FOLDER", where they find out at which HOST:PORT node 0 keeps a board of tcp.
 struct Address {
   enum class Backend { tcp, etcd, file };
   Backend backend = Backend::tcp;
@@ -182,6 +182,8 @@ struct BoardConfig {
   /// One that comes back after a crash gives no seat away before the leases of its earlier life are
   /// over. Empty: it remembers nothing.
   std::string memory_folder{};
+  /// For file: the addresses of this host at which its agent listens, should it keep the board.
+  std::vector<std::string> own_addresses{};
 };
 
 [[nodiscard]] Result<std::unique_ptr<Board>> open_board(boost::asio::io_context& io,

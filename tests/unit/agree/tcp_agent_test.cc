@@ -244,6 +244,27 @@ TEST_CASE("a connection that never becomes one, and a board that never greets, a
   CHECK(story.now - kAgentStart < Terms{}.lease);
 }
 
+TEST_CASE("another program at a port that a notice has named is no board, and tried again",
+          "[tcp_agent]") {
+  BoardConfig found = config();
+  found.address = {Address::Backend::file, {}, "/shared"};
+  Story story{.agent = TcpAgent(found), .board_token = "the token of somebody else here"};
+  story.take(story.agent.claim(kClaim, story.now));
+  story.shake_hands();
+  REQUIRE(story.told<Unreachable>().size() == 1);
+  CHECK(story.told<Refused>().size() == 0);
+}
+
+TEST_CASE("what forbids to connect ends the agent; what only prevents it does not", "[tcp_agent]") {
+  Story story;
+  story.take(story.agent.claim(kClaim, story.now));
+  story.take(story.agent.not_connected({Errc::peer_lost, "is not there yet"}, story.now));
+  CHECK(story.told<Refused>().size() == 0);
+  story.take(story.agent.not_connected({Errc::bad_config, "this is no folder"}, story.now));
+  CHECK(story.told<Refused>().size() == 1);
+  CHECK_FALSE(story.agent.deadline());
+}
+
 TEST_CASE("different tokens are told once, with the file to copy, and not tried again",
           "[tcp_agent]") {
   Story story;

@@ -3,6 +3,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "catch.h"
+#include "safelaunch/host/network.h"
 
 using namespace safelaunch;
 using namespace safelaunch::nodes;
@@ -257,6 +258,22 @@ TEST_CASE("node 0 keeps a tcp board; one in etcd or in a folder is kept by nobod
   CHECK(keeps("tcp://127.0.0.1:29400", std::nullopt));
   CHECK_FALSE(keeps("etcd://203.0.113.9:2379", 0));
   CHECK_FALSE(keeps("file:///shared/board", 0));
+}
+
+TEST_CASE("an agent that may keep a board for others to find knows where it can listen",
+          "[party]") {
+  const auto addresses = [](const std::string& address, const std::string& head) {
+    plan::PartyPlan party = meeting_at(address);
+    party.placement.head = head;
+    return board_of(party, {"secret", "the file t"}, {}).own_addresses;
+  };
+  CHECK(addresses("tcp://127.0.0.1:29400", "127.0.0.1").empty());
+  REQUIRE_FALSE(addresses("file:///shared/board", "203.0.113.9").empty());
+  for (const std::string& one : addresses("file:///shared/board", "203.0.113.9")) {
+    CHECK(host::route_to(one).kind == host::Route::Kind::local);
+    CHECK(addresses("file:///shared/board", one).front() == one);
+  }
+  CHECK(addresses("file:///shared/board", "127.0.0.1").front() == "127.0.0.1");
 }
 
 TEST_CASE("the board knows the job's secret, and where to remember that it was there", "[party]") {

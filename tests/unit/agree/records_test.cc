@@ -1,42 +1,12 @@
-#include "launcher/agree/folder_life.h"
-
+#include "launcher/agree/records.h"
 #include "catch.h"
 #include "launcher/agree/mac.h"
-#include "launcher/agree/records.h"
 
 namespace safelaunch::agree {
 namespace {
 
-TEST_CASE("the name of a seat's file reads back, under its key alone", "[folder]") {
-  const SeatName held{12, 1'800'000'000'000'001, std::string(32, 'f'), 7, 3};
-  const SeatName empty{0, 1, {}, 0, 0};
-  for (const SeatName& seat : {held, empty}) {
-    const std::string name = to_name("key", seat);
-    CHECK(name.size() < 255);
-    CHECK(seat_name("key", name) == seat);
-    CHECK_FALSE(seat_name("other key", name));
-  }
-}
-
-TEST_CASE("a forged, cut or foreign name reads as nothing", "[folder]") {
-  std::string name = to_name("key", SeatName{1, 2, "abc", 3, 4});
-  CHECK_FALSE(seat_name("key", name.substr(0, name.size() - 1)));
-  name[5] = '7';
-  CHECK_FALSE(seat_name("key", name));
-  for (const std::string foreign :
-       {"", ".", "seat", "seat.1.2.abc.3.4", ".nfs0000001", "core.12"}) {
-    CHECK_FALSE(seat_name("key", foreign));
-    CHECK_FALSE(lead_name("key", foreign));
-    CHECK_FALSE(word_name(foreign));
-  }
-  CHECK_FALSE(lead_name("key", to_name("key", SeatName{1, 2, "abc", 3, 4})));
-  CHECK(lead_name("key", to_name("key", LeadName{5, 6}))->generation == 5);
-  CHECK(word_name(to_name(WordName{5, 6})) == WordName{5, 6});
-  CHECK_FALSE(word_name("word.5.6x"));
-}
-
 TEST_CASE("a sealed record is nothing under another key or name, or once a byte differs",
-          "[folder]") {
+          "[records]") {
   const std::string record = sealed("key", "word.1.2", "go");
   CHECK(unsealed("key", "word.1.2", record) == "go");
   CHECK_FALSE(unsealed("other", "word.1.2", record));
@@ -46,7 +16,7 @@ TEST_CASE("a sealed record is nothing under another key or name, or once a byte 
   CHECK_FALSE(unsealed("key", "word.1.2", ""));
 }
 
-TEST_CASE("the records of a board read back, and torn ones read as nothing", "[folder]") {
+TEST_CASE("the records of a board read back, and torn ones read as nothing", "[records]") {
   const BoardRecord board{"id", "job-7", 4, Terms{}, 17};
   const std::string bytes = to_bytes(board);
   const auto read = board_record(bytes);
@@ -62,7 +32,7 @@ TEST_CASE("the records of a board read back, and torn ones read as nothing", "[f
     CHECK_FALSE(news_record(to_bytes(news).substr(0, size)));
 }
 
-TEST_CASE("two jobs have two names, whatever stands in them", "[folder]") {
+TEST_CASE("two jobs have two names, whatever stands in them", "[records]") {
   CHECK(plain_job_name("a/b") != plain_job_name("a_b"));
   CHECK(plain_job_name("../../etc").find('/') == std::string::npos);
   CHECK(plain_job_name(std::string(500, 'x')) != plain_job_name(std::string(501, 'x')));
