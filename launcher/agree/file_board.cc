@@ -7,6 +7,7 @@
 #include "notice.h"
 #include "records.h"
 #include "safelaunch/base/disk_queue.h"
+#include "safelaunch/base/format.h"
 #include "tcp_board.h"
 #include "tcp_host.h"
 
@@ -66,8 +67,12 @@ class FileBoard final : public Board, Board::Listener {
   [[nodiscard]] bool may_keep() const { return may_keep_ && claim_.seat.value_or(0) == 0; }
 
   void hear(const BoardEvent& event) override {
-    if (!std::holds_alternative<Unreachable>(event)) may_keep_ = false;  // there is a board
-    listener_.hear(event);
+    const auto* unreachable = std::get_if<Unreachable>(&event);
+    if (unreachable == nullptr) may_keep_ = false;  // there is a board
+    if (!may_keep() || !known_) return listener_.hear(event);
+    listener_.hear(
+        Unreachable{fmt::format("{}; this node keeps the board if no earlier one answers within {}",
+                                unreachable->why, describe_duration(silence()))});
   }
 
   void find(const Dialer::Found& found) {
@@ -86,14 +91,15 @@ class FileBoard final : public Board, Board::Listener {
     if (newest && tries_++ == newest->endpoints.size()) silent_since_ = Clock::now();
     if (may_keep() && (!newest || has_been_silent())) return keep(newest, found);
     if (newest) return found(newest->endpoints);
-    found(waits("is not there yet: node 0 has not come"));
+    found(waits("is not there: node 0 has not come yet, or has gone"));
   }
+
+  [[nodiscard]] Duration silence() const { return config_.terms.lease + config_.terms.kill_margin; }
 
   /// The board of the known notice has not answered at any of its addresses, for so long since that
   /// the leases which it gave are over: no rank of its job runs any more.
   [[nodiscard]] bool has_been_silent() const {
-    return tries_ > known_->endpoints.size() &&
-           Clock::now() - silent_since_ >= config_.terms.lease + config_.terms.kill_margin;
+    return tries_ > known_->endpoints.size() && Clock::now() - silent_since_ >= silence();
   }
 
   // The doors are open before others can read of them. Nobody is let in before the claim.

@@ -40,8 +40,8 @@ TEST_CASE("an agent that is not node 0 waits until node 0 has come", "[file_boar
   Scene<InFolder> scene;
   Agent& member = scene.agent('b', 1);
   scene.until([&] { return member.heard.failures.size() >= 2; });
-  CHECK(member.heard.failures.back() ==
-        "the board at file://" + folder_of(scene) + " is not there yet: node 0 has not come");
+  CHECK(member.heard.failures.back() == "the board at file://" + folder_of(scene) +
+                                            " is not there: node 0 has not come yet, or has gone");
   CHECK(std::filesystem::is_empty(folder_of(scene)));
   scene.seated('a', 0);
   scene.until([&] { return !member.heard.confirmations.empty(); });
@@ -78,6 +78,8 @@ TEST_CASE("the notice of a board that is gone is replaced once its leases are ov
   CHECK(Clock::now() >= began + kSilence);
   scene.until([&] { return leader.heard.heard_of("host-b", ""); });
   CHECK((*notices_of(scene).newest())->number == 2);
+  CHECK_THAT(leader.heard.failures.back(),
+             ContainsSubstring("this node keeps the board if no earlier one answers within 1.3s"));
   CHECK(member.heard.refusals.empty());
 }
 
