@@ -14,7 +14,6 @@ struct BoardRecord {
   std::string job;
   int seats = 0;
   Terms terms;
-  std::uint64_t first_turn = 0;  ///< the number that the holders of its seats count up from
 };
 
 /// The last text that the holder of a seat has published.

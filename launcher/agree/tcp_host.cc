@@ -153,9 +153,9 @@ struct TcpHost::Shell : std::enable_shared_from_this<Shell>, TcpServer::Listener
                         const std::vector<BoardCore::Told>& told) {
     for (const BoardCore::Told& one : told) {
       if (one.to != peer) continue;
-      if (const auto* refuses = std::get_if<wire::Refuses>(&one.message))
+      if (const auto* refuses = std::get_if<Refused>(&one.message))
         turn_away(fmt::format("{} was not let in: {}", host, refuses->error.message));
-      if (const auto* parks = std::get_if<wire::Parks>(&one.message); parks)
+      if (const auto* parks = std::get_if<Parked>(&one.message); parks)
         turn_away(fmt::format("{} is a spare and waits: {}", host, parks->why));
     }
   }
@@ -201,17 +201,11 @@ struct TcpHost::Shell : std::enable_shared_from_this<Shell>, TcpServer::Listener
     });
   }
 
-  void pass_on(const wire::Seats& message) { listener->hear(Seated{message.seat}); }
-  void pass_on(const wire::Parks& message) { listener->hear(Parked{message.why}); }
   void pass_on(const wire::Confirms& message) {
     if (message.holds && message.number == asked) listener->hear(Confirmed{asked_at});
   }
-  void pass_on(const wire::Tells& message) { listener->hear(WordCame{message.word}); }
-  void pass_on(const wire::Shows& message) { listener->hear(StandingCame{message.standing}); }
-  void pass_on(const wire::Vacates& message) { listener->hear(SeatVacated{message.seat}); }
-  void pass_on(const wire::Unseats& message) { listener->hear(Unseated{message.why}); }
-  void pass_on(const wire::Refuses& message) { listener->hear(Refused{message.error}); }
   void pass_on(const wire::LetsGo& /*message*/) {}
+  void pass_on(const auto& event) { listener->hear(event); }
 
   // Time.
   [[nodiscard]] Duration told_every() const { return config.terms.lease / 2; }

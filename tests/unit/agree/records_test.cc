@@ -17,12 +17,11 @@ TEST_CASE("a sealed record is nothing under another key or name, or once a byte 
 }
 
 TEST_CASE("the records of a board read back, and torn ones read as nothing", "[records]") {
-  const BoardRecord board{"id", "job-7", 4, Terms{}, 17};
+  const BoardRecord board{"id", "job-7", 4, Terms{}};
   const std::string bytes = to_bytes(board);
   const auto read = board_record(bytes);
   REQUIRE(read);
   CHECK(read->seats == 4);
-  CHECK(read->first_turn == 17);
   CHECK_FALSE(difference(*read, Claim{"a", {}, 4, "job-7", "host"}, Terms{}));
   const NewsRecord news{"abc", 3, "gpu-7", "text"};
   CHECK(news_record(to_bytes(news))->text == "text");

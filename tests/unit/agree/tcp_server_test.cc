@@ -24,7 +24,7 @@ struct Keeper : TcpServer::Listener {
   void agent_says(TcpServer::Peer peer, const wire::FromAgent& message) override {
     if (const auto* claims = std::get_if<wire::ClaimsSeat>(&message)) {
       claimed.push_back(claims->claim.incarnation);
-      server->tell(peer, wire::Seats{{static_cast<int>(claimed.size()), 1}});
+      server->tell(peer, Seated{{static_cast<int>(claimed.size()), 1}});
     }
     if (const auto* renews = std::get_if<wire::Renews>(&message))
       server->tell(peer, wire::Confirms{renews->number, true});
@@ -171,7 +171,7 @@ TEST_CASE("the longest text crosses in both directions", "[tcp_server]") {
   agent->publish(longest);
   scene.until([&] { return !scene.keeper.published.empty(); });
   CHECK(scene.keeper.published[0] == longest);
-  scene.server->tell(1, wire::Tells{{1, 1, longest}});
+  scene.server->tell(1, WordCame{{1, 1, longest}});
   scene.until([&] { return !ear.words.empty(); });
   CHECK(ear.words[0] == longest);
 }
