@@ -81,8 +81,10 @@ void Dialer::ask(const Endpoint& endpoint, const Found& found) {
   question_.run(
       [host = endpoint.host] { return host::look_up(host, kAnswersWithin).addresses; },
       [=](const std::optional<std::vector<std::string>>& addresses) {
+        if (!addresses)
+          return found(Error{Errc::peer_lost, "cannot be found: no name server answers"});
         std::vector<std::string> endpoints;
-        if (addresses) std::ranges::transform(*addresses, std::back_inserter(endpoints), with_port);
+        std::ranges::transform(*addresses, std::back_inserter(endpoints), with_port);
         if (!endpoints.empty()) return found(std::move(endpoints));
         found(Error{Errc::peer_lost,
                     fmt::format("cannot be reached: no name server knows {}", endpoint.host)});
