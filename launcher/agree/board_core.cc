@@ -57,8 +57,7 @@ void BoardCore::gone(Peer peer) {
 
 void BoardCore::take(Peer from, const wire::ClaimsSeat& message, TimePoint now) {
   const Claim& claim = message.claim;
-  if (const auto why = difference(message))
-    return tell(from, wire::Refuses{Error{Errc::usage, *why}});
+  if (const auto why = difference(message)) return tell(from, Refused{Error{Errc::usage, *why}});
   const auto known = seat_of_incarnation_.find(claim.incarnation);
   if (known == seat_of_incarnation_.end()) {
     const auto waits = waiting_of_incarnation_.find(claim.incarnation);
@@ -83,7 +82,7 @@ void BoardCore::take(Peer from, const wire::ClaimsSeat& message, TimePoint now) 
   greet(seat);
   // A leader that was away may have missed that others have gone.
   if (seat == 0)
-    for (const int gone : free_) tell(from, wire::Vacates{gone});
+    for (const int gone : free_) tell(from, SeatVacated{gone});
 }
 
 void BoardCore::take(Peer from, const wire::Renews& message, TimePoint now) {
@@ -107,7 +106,7 @@ void BoardCore::take(Peer from, const wire::Says& message, TimePoint now) {
   if (!seat) return;
   hear(*seat, now);
   const Word& word = message.word;
-  if (*seat == 0 && word_ == word) return tell(from, wire::Tells{word});  // said twice
+  if (*seat == 0 && word_ == word) return tell(from, WordCame{word});  // said twice
   const std::uint64_t last = word_ ? word_->number : 0;
   if (*seat != 0 || word.generation != generation_ || word.number != last + 1 ||
       word.text.size() > kLongestText) {
@@ -115,7 +114,7 @@ void BoardCore::take(Peer from, const wire::Says& message, TimePoint now) {
     return seat_waiting(now);
   }
   word_ = word;
-  tell_all(wire::Tells{word});
+  tell_all(WordCame{word});
 }
 
 void BoardCore::take(Peer from, const wire::Leaves& /*message*/, TimePoint now) {
@@ -165,8 +164,8 @@ void BoardCore::place(Peer peer, const Claim& claim, TimePoint now) {
   const auto one = waiting_.insert(waiting_.end(), Waiting{peer, claim});
   waiting_of_peer_[peer] = one;
   waiting_of_incarnation_[claim.incarnation] = one;
-  tell(peer, wire::Parks{why_parked(claim, now)});
-  if (word_counts()) tell(peer, wire::Tells{*word_});
+  tell(peer, Parked{why_parked(claim, now)});
+  if (word_counts()) tell(peer, WordCame{*word_});
 }
 
 std::string BoardCore::why_parked(const Claim& claim, TimePoint now) const {
@@ -194,9 +193,9 @@ void BoardCore::sit(int seat, Peer peer, const Claim& claim, TimePoint now) {
 /// Tells the holder of a seat all that counts for it.
 void BoardCore::greet(int seat) {
   const Peer peer = holders_.at(seat).peer;
-  tell(peer, wire::Seats{{seat, generation_}});
-  if (word_ && (seat == 0 || word_counts())) tell(peer, wire::Tells{*word_});
-  if (seat != 0 && leader() == nullptr) tell(peer, wire::Vacates{0});
+  tell(peer, Seated{{seat, generation_}});
+  if (word_ && (seat == 0 || word_counts())) tell(peer, WordCame{*word_});
+  if (seat != 0 && leader() == nullptr) tell(peer, SeatVacated{0});
   if (seat != 0) return;
   for (const auto& [other, holder] : holders_)
     if (other != 0) show(other);
@@ -214,8 +213,8 @@ void BoardCore::vacate(int seat) {
   by_hearing_.erase(holder.in_order);
   holders_.erase(seat);
   free_.insert(seat);
-  if (seat == 0) return tell_all(wire::Vacates{0});
-  if (const Holder* to = leader()) tell(to->peer, wire::Vacates{seat});
+  if (seat == 0) return tell_all(SeatVacated{0});
+  if (const Holder* to = leader()) tell(to->peer, SeatVacated{seat});
 }
 
 /// Waiting agents take the free seats, in the order in which they came.
@@ -241,7 +240,7 @@ std::list<BoardCore::Waiting>::iterator BoardCore::stop_waiting(std::list<Waitin
 void BoardCore::unseat(int seat, const std::string& why) {
   const Peer peer = holders_.at(seat).peer;
   vacate(seat);
-  tell(peer, wire::Unseats{why});
+  tell(peer, Unseated{why});
 }
 
 /// Frees the seats whose holders have been silent for too long: their ranks are gone by now.
@@ -268,7 +267,7 @@ void BoardCore::show(int seat) {
   const Holder* to = leader();
   if (seat == 0 || to == nullptr) return;
   const Holder& holder = holders_.at(seat);
-  tell(to->peer, wire::Shows{{seat, holder.claim.incarnation, holder.claim.host, holder.text}});
+  tell(to->peer, StandingCame{{seat, holder.claim.incarnation, holder.claim.host, holder.text}});
 }
 
 void BoardCore::tell(Peer to, wire::FromBoard message) {

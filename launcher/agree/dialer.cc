@@ -1,18 +1,15 @@
 #include "dialer.h"
 
-#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 #include <cerrno>
 #include <cstring>
-#include <system_error>
-#include <thread>
+#include <iterator>
 #include <utility>
 
 #include "safelaunch/base/format.h"
@@ -27,24 +24,6 @@ namespace {
 // The thread lives that long at most before it says that it has no answer.
 constexpr Duration kAnswersWithin{10'000};
 
-/// Shared with the thread. The write end closes when the thread is done, and that wakes the loop.
-struct Answer {
-  UniqueFd done;
-  std::vector<std::string> addresses;
-};
-
-bool ask_in_background(const std::string& name, const std::shared_ptr<Answer>& answer) {
-  try {
-    std::thread([name, answer] {
-      answer->addresses = host::look_up(name, kAnswersWithin).addresses;
-      answer->done.reset();
-    }).detach();
-    return true;
-  } catch (const std::system_error&) {
-    return false;
-  }
-}
-
 // The kernel asks a second time after one second.
 constexpr Duration kConnectsWithin{1'500};
 
@@ -57,30 +36,6 @@ std::string in_words(int error) {
 }
 
 }  // namespace
-
-void NameQuestion::stop() {
-  if (wanted_) *wanted_ = false;  // a handler that is queued already cannot be cancelled
-  boost::system::error_code ignored;
-  pipe_.close(ignored);
-}
-
-void NameQuestion::ask(const std::string& name, Answered answered) {
-  std::array<int, 2> ends{-1, -1};
-  auto answer = std::make_shared<Answer>();
-  stop();
-  wanted_ = std::make_shared<bool>(true);
-  const bool can_wait = ::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) == 0;
-  if (can_wait) pipe_.assign(ends[0]);
-  answer->done.reset(ends[1]);
-  if (!can_wait || !ask_in_background(name, answer)) answer->done.reset();  // the wait ends at once
-  pipe_.async_wait(
-      boost::asio::posix::stream_descriptor::wait_read,
-      [this, answer, wanted = wanted_, answered = std::move(answered)](const auto& /*error*/) {
-        if (!*wanted) return;
-        stop();
-        answered(std::move(answer->addresses));
-      });
-}
 
 std::optional<SocketAddress> SocketAddress::parse(const std::string& address,
                                                   const std::string& port) {
@@ -110,8 +65,31 @@ Endpoint endpoint_of(const std::string& host_and_port) {
   return {host, host_and_port.substr(colon + 1)};
 }
 
-Dialer::Dialer(boost::asio::io_context& io, std::string host_and_port)
-    : host_and_port_(std::move(host_and_port)), question_(io), socket_(io), patience_(io) {}
+Dialer::Dialer(boost::asio::io_context& io, Find find)
+    : question_(io), find_(std::move(find)), socket_(io), patience_(io) {}
+
+Dialer::Dialer(boost::asio::io_context& io, const std::string& host_and_port)
+    : Dialer(io, [this, endpoint = endpoint_of(host_and_port)](const Found& found) {
+        ask(endpoint, found);
+      }) {}
+
+void Dialer::ask(const Endpoint& endpoint, const Found& found) {
+  const auto with_port = [endpoint](const std::string& address) {
+    return address + ":" + endpoint.port;
+  };
+  if (host::is_address(endpoint.host)) return found(std::vector{with_port(endpoint.host)});
+  question_.run(
+      [host = endpoint.host] { return host::look_up(host, kAnswersWithin).addresses; },
+      [=](const std::optional<std::vector<std::string>>& addresses) {
+        if (!addresses)
+          return found(Error{Errc::peer_lost, "cannot be found: no name server answers"});
+        std::vector<std::string> endpoints;
+        std::ranges::transform(*addresses, std::back_inserter(endpoints), with_port);
+        if (!endpoints.empty()) return found(std::move(endpoints));
+        found(Error{Errc::peer_lost,
+                    fmt::format("cannot be reached: no name server knows {}", endpoint.host)});
+      });
+}
 
 void Dialer::stop() {
   connected_ = nullptr;
@@ -126,17 +104,15 @@ void Dialer::dial(Connected connected) {
   stop();
   wanted_ = std::make_shared<bool>(true);
   connected_ = std::move(connected);
-  const std::string host = endpoint_of(host_and_port_).host;
-  if (host::is_address(host)) return connect_to(host);
-  question_.ask(host, [this, host](const std::vector<std::string>& addresses) {
-    if (!addresses.empty()) return connect_to(addresses[turn_++ % addresses.size()]);
-    std::exchange(connected_, nullptr)(
-        Error{Errc::peer_lost, fmt::format("cannot be reached: no name server knows {}", host)});
+  find_([this, wanted = wanted_](const Result<std::vector<std::string>>& endpoints) {
+    if (!*wanted) return;
+    if (endpoints) return connect_to(endpoint_of((*endpoints)[turn_++ % endpoints->size()]));
+    std::exchange(connected_, nullptr)(endpoints.error());
   });
 }
 
-void Dialer::connect_to(const std::string& address) {
-  const auto where = SocketAddress::parse(address, endpoint_of(host_and_port_).port);
+void Dialer::connect_to(const Endpoint& endpoint) {
+  const auto where = SocketAddress::parse(endpoint.host, endpoint.port);
   if (!where) return conclude(EADDRNOTAVAIL);
   UniqueFd fd(::socket(where->family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const int on = 1;

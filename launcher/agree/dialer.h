@@ -10,33 +10,11 @@
 #include <optional>
 #include <vector>
 
+#include "errand.h"
 #include "safelaunch/base/result.h"
 #include "safelaunch/base/unique_fd.h"
 
 namespace safelaunch::agree {
-
-/// Asks the resolver for a host's addresses without making the event loop wait: a name server that
-/// is gone holds getaddrinfo(3) for half a minute, longer than a lease. The thread that asks is
-/// left behind where nobody wants its answer any more.
-class NameQuestion {
- public:
-  /// Empty: there is no such name, or no answer.
-  using Answered = std::function<void(std::vector<std::string> addresses)>;
-
-  explicit NameQuestion(boost::asio::io_context& io) : pipe_(io) {}
-  NameQuestion(const NameQuestion&) = delete;
-  NameQuestion& operator=(const NameQuestion&) = delete;
-  ~NameQuestion() { stop(); }
-
-  /// `answered` comes from the event loop; never after stop(), or after this object is gone.
-  void ask(const std::string& name, Answered answered);
-  /// `answered` is not called any more.
-  void stop();
-
- private:
-  boost::asio::posix::stream_descriptor pipe_;  ///< readable when the thread is done
-  std::shared_ptr<bool> wanted_;                ///< whether the answer is still wanted
-};
 
 /// An IPv4 or IPv6 address with a port, as the kernel takes it.
 class SocketAddress {
@@ -65,15 +43,21 @@ struct Endpoint {
 };
 [[nodiscard]] Endpoint endpoint_of(const std::string& host_and_port);
 
-/// Connects to "HOST:PORT" by TCP, without making the event loop wait. A host with several
-/// addresses is tried at the next one each time.
+/// Connects by TCP, without making the event loop wait. Of several addresses the next one is tried
+/// each time.
 class Dialer {
  public:
   /// A socket that does not block; the error's message says why there is none: "refuses
   /// connections".
   using Connected = std::function<void(Result<UniqueFd> socket)>;
+  /// Gives each "ADDRESS:PORT" that leads there, at least one, from the event loop. It may be asked
+  /// anew before it has answered.
+  using Found = std::function<void(Result<std::vector<std::string>> endpoints)>;
+  using Find = std::function<void(Found found)>;
 
-  Dialer(boost::asio::io_context& io, std::string host_and_port);
+  Dialer(boost::asio::io_context& io, Find find);
+  /// Asks the resolver for the addresses of "HOST:PORT".
+  Dialer(boost::asio::io_context& io, const std::string& host_and_port);
   Dialer(const Dialer&) = delete;
   Dialer& operator=(const Dialer&) = delete;
   ~Dialer() { stop(); }
@@ -84,11 +68,12 @@ class Dialer {
   void stop();
 
  private:
-  void connect_to(const std::string& address);
+  void ask(const Endpoint& endpoint, const Found& found);
+  void connect_to(const Endpoint& endpoint);
   void conclude(int error);
 
-  std::string host_and_port_;
-  NameQuestion question_;
+  Errand question_;
+  Find find_;
   boost::asio::posix::stream_descriptor socket_;
   boost::asio::steady_timer patience_;
   Connected connected_;

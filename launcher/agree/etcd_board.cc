@@ -269,7 +269,7 @@ class EtcdBoard final : public Board {
   /// A confirmation that has waited for longer than it is good for allows nothing any more.
   void pass_on(const BoardEvent& event) {
     const auto* confirmed = std::get_if<Confirmed>(&event);
-    if (confirmed == nullptr || Clock::now() - confirmed->sent < lease_) tell(listener_, event);
+    if (confirmed == nullptr || Clock::now() - confirmed->sent < lease_) listener_.hear(event);
   }
 
   void wait() {

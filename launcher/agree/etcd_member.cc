@@ -136,7 +136,7 @@ EtcdMember::Request EtcdMember::claim_request() {
   etcd::Txn txn;
   txn.if_changed(prefix_ + "board", board_changed_);
   if (begins_) {
-    record_ = {random_id(), claim_.job, claim_.seats, config_.terms, 0};
+    record_ = {random_id(), claim_.job, claim_.seats, config_.terms};
     key_ = std::string(bytes_of(hmac(config_.token, {"safelaunch etcd ", record_.id})));
     txn.if_none_under(prefix_ + std::string(kSeat))
         .remove(prefix_ + "word")

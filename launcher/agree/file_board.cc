@@ -1,198 +1,141 @@
-#include <sys/eventfd.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <boost/asio/error.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <condition_variable>
-#include <cstdint>
 #include <memory>
-#include <mutex>
-#include <thread>
 #include <utility>
 
-#include "folder_member.h"
+#include "errand.h"
 #include "makers.h"
+#include "notice.h"
+#include "records.h"
+#include "safelaunch/base/disk_queue.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/unique_fd.h"
+#include "tcp_board.h"
+#include "tcp_host.h"
 
-// A file system may hold a call for minutes, so the folder is visited by a thread of its own,
-// and the agent's thread only changes wishes and reads events at a desk between the two. A
-// thread that is stuck is told of and left behind with its desk; the lease then ends as if
-// nobody had answered.
+// Every agent begins as one whose node does not keep the board, and looks into the folder whenever
+// it connects. Where it may keep the board and finds none, or one that has not answered for long
+// enough, it keeps one itself, and has another board from then on.
 namespace safelaunch::agree {
 namespace {
 
-/// leave() is answered after so long, whatever the file system does.
-constexpr Duration kLongestLeave{1'000};
-constexpr Duration kStuckAfter{2'000};
-constexpr Duration kLookForStuck{500};
+constexpr Duration kRemovesWithin{1'000};
 
-/// The state that the agent's thread and the folder's thread share. It outlives the board where the
-/// folder's thread is stuck in a dead file system.
-struct Desk {
-  std::mutex mutex;
-  std::condition_variable wake;
-  Wishes wishes;
-  std::uint64_t changes = 0;  ///< how often the wishes have changed
-  bool closed = false;
-  std::vector<BoardEvent> events;
-  bool left = false;
-  TimePoint began = Clock::now();  ///< when the present round began, or the last one
-  bool busy = false;
-  UniqueFd bell{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-
-  void ring() const {
-    const std::uint64_t one = 1;
-    (void)!::write(bell.get(), &one, sizeof one);
-  }
-
-  void change(auto how) {
-    const std::lock_guard lock(mutex);
-    how(wishes);
-    ++changes;
-    wake.notify_one();
-  }
-};
-
-/// The folder's thread: round after round.
-void visit_folder(const std::shared_ptr<Desk>& desk, FolderMember member) {
-  std::unique_lock lock(desk->mutex);
-  while (!desk->closed && !desk->left) {
-    const Wishes wishes = desk->wishes;
-    const std::uint64_t seen = desk->changes;
-    desk->began = Clock::now();
-    desk->busy = true;
-    lock.unlock();
-    Outcome round = member.round(wishes);
-    lock.lock();
-    desk->busy = false;
-    desk->left = round.left;
-    take_note(desk->wishes, round);
-    std::move(round.events.begin(), round.events.end(), std::back_inserter(desk->events));
-    if (!round.events.empty() || round.left) desk->ring();
-    desk->wake.wait_for(lock, member.pace(), [&] { return desk->closed || desk->changes != seen; });
-  }
+/// A notice that is still there is all that a board here remembers.
+BoardConfig without_memory(BoardConfig config) {
+  config.memory_folder.clear();
+  return config;
 }
 
-/// The agent's side, on the thread of the io_context.
-class FileBoard final : public Board {
+class FileBoard final : public Board, Board::Listener {
  public:
-  FileBoard(boost::asio::io_context& io, const BoardConfig& config, Listener& listener)
-      : folder_(config.address.folder),
-        lease_(config.terms.lease),
+  FileBoard(boost::asio::io_context& io, const BoardConfig& config, Board::Listener& listener)
+      : io_(io),
+        config_(without_memory(config)),
         listener_(listener),
-        bell_(io),
-        stuck_timer_(io),
-        leave_timer_(io) {
-    bell_.assign(::dup(desk_->bell.get()));
-    await_bell();
-    look_for_stuck();
-    std::thread(visit_folder, desk_, FolderMember(folder_, config.terms, config.token)).detach();
-  }
+        errand_(io),
+        board_(std::make_unique<TcpBoard>(io, config_, static_cast<Board::Listener&>(*this),
+                                          [this](const Dialer::Found& found) { find(found); })) {}
 
-  ~FileBoard() {
-    const std::lock_guard lock(desk_->mutex);
-    desk_->closed = true;
-    desk_->wake.notify_one();
+  ~FileBoard() override {
+    errand_.stop();
+    board_.reset();
+    (void)disk_.drain(kRemovesWithin);
   }
 
   void claim(const Claim& claim) override {
-    desk_->change([&](Wishes& wishes) {
-      wishes.claim = claim;
-      ++wishes.claims;
-    });
+    claim_ = claim;
+    folder_.emplace(config_.address.folder, claim.job, config_.token);
+    board_->claim(claim);
   }
-
-  void publish(std::string text) override {
-    desk_->change([&](Wishes& wishes) {
-      wishes.text = std::make_shared<const std::string>(std::move(text));
-      ++wishes.version;
-    });
-  }
-
-  void say(Word word) override {
-    desk_->change([&](Wishes& wishes) { wishes.words.push_back(std::move(word)); });
-  }
-
+  void publish(std::string text) override { board_->publish(std::move(text)); }
+  void say(Word word) override { board_->say(std::move(word)); }
   void leave(std::function<void()> left) override {
-    left_ = std::move(left);
-    desk_->change([](Wishes& wishes) { wishes.leaves = true; });
-    leave_timer_.expires_after(kLongestLeave);
-    leave_timer_.async_wait([this, alive = std::weak_ptr(alive_)](auto error) {
-      if (!error && !alive.expired()) gone();
-    });
+    may_keep_ = false;
+    board_->leave(std::move(left));
   }
 
  private:
-  void await_bell() {
-    bell_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                     [this, alive = std::weak_ptr(alive_)](auto error) {
-                       if (error || alive.expired()) return;
-                       await_bell();
-                       hear();
-                     });
+  /// What the folder's thread brings: nullopt, where it is still busy.
+  using Answer = std::optional<Result<std::optional<Notice>>>;
+
+  [[nodiscard]] static std::optional<Error> trouble_of(const Answer& answer) {
+    if (!answer) return waits("cannot be found: the file system of the folder does not answer");
+    return answer->has_error() ? std::optional(answer->error()) : std::nullopt;
   }
 
-  /// The listener may end the board with any of its calls.
-  void hear() {
-    std::uint64_t rung = 0;
-    (void)!::read(bell_.native_handle(), &rung, sizeof rung);
-    const auto [events, is_gone] = [&] {
-      const std::lock_guard lock(desk_->mutex);
-      return std::pair(std::exchange(desk_->events, {}), desk_->left);
-    }();
-    const std::weak_ptr alive(alive_);
-    for (const BoardEvent& event : events) {
-      if (left_) break;
-      pass_on(event);
-      if (alive.expired()) return;
-    }
-    if (is_gone) gone();
+  [[nodiscard]] static Error waits(const char* why) { return {Errc::peer_lost, why}; }
+
+  [[nodiscard]] bool may_keep() const { return may_keep_ && claim_.seat.value_or(0) == 0; }
+
+  void hear(const BoardEvent& event) override {
+    const auto* unreachable = std::get_if<Unreachable>(&event);
+    if (unreachable == nullptr) may_keep_ = false;  // there is a board
+    if (!may_keep() || !known_) return listener_.hear(event);
+    listener_.hear(
+        Unreachable{fmt::format("{}; this node keeps the board if no earlier one answers within {}",
+                                unreachable->why, describe_duration(silence()))});
   }
 
-  /// A confirmation that has waited for longer than it is good for allows nothing any more.
-  void pass_on(const BoardEvent& event) {
-    const auto* confirmed = std::get_if<Confirmed>(&event);
-    if (confirmed == nullptr || Clock::now() - confirmed->sent < lease_) tell(listener_, event);
+  void find(const Dialer::Found& found) {
+    errand_.run([folder = *folder_] { return folder.newest(); },
+                [this, found](const Answer& answer) {
+                  const auto trouble = trouble_of(answer);
+                  if (!trouble) return consider(**answer, found);
+                  known_.reset();
+                  found(*trouble);
+                });
   }
 
-  void look_for_stuck() {
-    stuck_timer_.expires_after(kLookForStuck);
-    stuck_timer_.async_wait([this, alive = std::weak_ptr(alive_)](auto error) {
-      if (error || alive.expired()) return;
-      look_for_stuck();
-      tell_stuck();
-    });
+  void consider(const std::optional<Notice>& newest, const Dialer::Found& found) {
+    if (!known_ || !newest || known_->id != newest->id) tries_ = 0;
+    known_ = newest;
+    if (newest && tries_++ == newest->endpoints.size()) silent_since_ = Clock::now();
+    if (may_keep() && (!newest || has_been_silent())) return keep(newest, found);
+    if (newest) return found(newest->endpoints);
+    found(waits("is not there: node 0 has not come yet, or has gone"));
   }
 
-  void tell_stuck() {
-    const bool stuck = [&] {
-      const std::lock_guard lock(desk_->mutex);
-      return desk_->busy && Clock::now() - desk_->began > kStuckAfter;
-    }();
-    if (std::exchange(stuck_, stuck) || !stuck || left_) return;
-    listener_.unreachable(
-        fmt::format("{} has not answered for {}", folder_, describe_duration(kStuckAfter)));
+  [[nodiscard]] Duration silence() const { return config_.terms.lease + config_.terms.kill_margin; }
+
+  /// The board of the known notice has not answered at any of its addresses, for so long since that
+  /// the leases which it gave are over: no rank of its job runs any more.
+  [[nodiscard]] bool has_been_silent() const {
+    return tries_ > known_->endpoints.size() && Clock::now() - silent_since_ >= silence();
   }
 
-  void gone() {
-    leave_timer_.cancel();
-    if (const auto left = std::exchange(left_, {})) left();
+  // The doors are open before others can read of them. Nobody is let in before the claim.
+  void keep(const std::optional<Notice>& former, const Dialer::Found& found) {
+    auto host = TcpHost::open_at(io_, config_, [this] { take_down(); }, listener_);
+    if (!host) return found(host.error());
+    Notice notice{random_id(), (*host)->endpoints()};
+    const auto shared = std::make_shared<std::unique_ptr<TcpHost>>(std::move(*host));
+    errand_.run([folder = *folder_, notice, former] { return folder.put(notice, former); },
+                [this, shared, found](const Answer& answer) {
+                  if (const auto trouble = trouble_of(answer)) return found(*trouble);
+                  if (!**answer) return found(waits("is kept by another agent since just now"));
+                  kept_ = **answer;
+                  if (!may_keep()) return take_down();  // this agent leaves
+                  board_ = std::move(*shared);
+                  board_->claim(claim_);
+                });
   }
 
-  const std::string folder_;
-  const Duration lease_;
-  Listener& listener_;
-  std::shared_ptr<Desk> desk_ = std::make_shared<Desk>();
-  std::shared_ptr<char> alive_ = std::make_shared<char>();
-  boost::asio::posix::stream_descriptor bell_;
-  boost::asio::steady_timer stuck_timer_;
-  boost::asio::steady_timer leave_timer_;
-  std::function<void()> left_;
-  bool stuck_ = false;
+  void take_down() {
+    if (kept_) (void)disk_.post(0, [folder = *folder_, notice = *kept_] { folder.remove(notice); });
+  }
+
+  boost::asio::io_context& io_;
+  const BoardConfig config_;
+  Board::Listener& listener_;
+  Claim claim_;
+  std::optional<NoticeFolder> folder_;  ///< from the claim on
+  bool may_keep_ = true;                ///< as far as a board has been met
+  std::optional<Notice> known_;         ///< the notice that was found last
+  std::size_t tries_ = 0;               ///< how often its addresses were handed out
+  TimePoint silent_since_{};
+  std::optional<Notice> kept_;  ///< that of our own board
+  DiskQueue disk_;
+  Errand errand_;
+  std::unique_ptr<Board> board_;
 };
 
 }  // namespace

@@ -11,7 +11,6 @@
 
 #include "codec.h"
 #include "safelaunch/base/random.h"
-#include "safelaunch/base/strings.h"
 
 namespace safelaunch::agree {
 namespace {
@@ -37,9 +36,6 @@ std::array<char, kBlock> padded(std::string_view key, char pad) {
   for (std::size_t i = 0; i < key.size(); ++i) block[i] = static_cast<char>(key[i] ^ pad);
   return block;
 }
-
-/// Digits of a MAC in a file's name: 128 bits. A name has room for 255 bytes.
-constexpr std::size_t kDigitsInName = 32;
 
 Digest mac_of(std::string_view key, std::string_view name, std::string_view body) {
   return hmac(key, {Writer().text(name).take(), body});
@@ -84,16 +80,4 @@ std::optional<std::string> unsealed(std::string_view key, std::string_view name,
   return std::string(body);
 }
 
-std::string sealed_name(std::string_view key, std::string_view name) {
-  const std::string mac = to_hex(bytes_of(mac_of(key, name, {})));
-  return std::string(name).append(".").append(mac, 0, kDigitsInName);
-}
-
-std::optional<std::string_view> unsealed_name(std::string_view key, std::string_view name) {
-  const std::size_t dot = name.rfind('.');
-  if (dot == std::string_view::npos) return std::nullopt;
-  const std::string_view bare = name.substr(0, dot);
-  if (!same_secret(sealed_name(key, bare), name)) return std::nullopt;
-  return bare;
-}
 }  // namespace safelaunch::agree

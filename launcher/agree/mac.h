@@ -33,9 +33,4 @@ using Digest = std::array<char, 32>;
 [[nodiscard]] std::optional<std::string> unsealed(std::string_view key, std::string_view name,
                                                   std::string_view record);
 
-/// A file's name with its MAC behind it, for files that have no content.
-[[nodiscard]] std::string sealed_name(std::string_view key, std::string_view name);
-[[nodiscard]] std::optional<std::string_view> unsealed_name(std::string_view key,
-                                                            std::string_view name);
-
 }  // namespace safelaunch::agree

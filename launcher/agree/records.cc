@@ -12,7 +12,7 @@
 namespace safelaunch::agree {
 namespace {
 
-constexpr std::string_view kRecordVersion = "safelaunch board 1";
+constexpr std::string_view kRecordVersion = "safelaunch board 2";
 constexpr std::size_t kLongestJobName = 64;
 
 Duration read_duration(Reader& reader) {
@@ -35,7 +35,6 @@ std::string to_bytes(const BoardRecord& record) {
       .number(std::int64_t{record.terms.lease.count()})
       .number(std::int64_t{record.terms.renew_every.count()})
       .number(std::int64_t{record.terms.kill_margin.count()})
-      .number(record.first_turn)
       .take();
 }
 
@@ -49,7 +48,6 @@ std::optional<BoardRecord> board_record(std::string_view bytes) {
   record.terms.lease = read_duration(reader);
   record.terms.renew_every = read_duration(reader);
   record.terms.kill_margin = read_duration(reader);
-  record.first_turn = reader.number<std::uint64_t>();
   return reader.whole() ? std::optional(record) : std::nullopt;
 }
 

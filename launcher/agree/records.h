@@ -4,7 +4,7 @@
 
 #include "safelaunch/agree/board.h"
 
-/// The records of a board in a shared folder or in etcd, as values and as bytes. Bytes that are
+/// The records of a board in etcd, as values and as bytes. Bytes that are
 /// no such record, or one of another version, read as nothing.
 namespace safelaunch::agree {
 
@@ -14,7 +14,6 @@ struct BoardRecord {
   std::string job;
   int seats = 0;
   Terms terms;
-  std::uint64_t first_turn = 0;  ///< the number that the holders of its seats count up from
 };
 
 /// The last text that the holder of a seat has published.

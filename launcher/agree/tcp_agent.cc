@@ -76,8 +76,15 @@ TcpAgent::Actions TcpAgent::broken(const std::string& why, TimePoint now) {
           Unreachable{fmt::format("the board at {} {}", to_string(config_.address), why)}};
 }
 
+TcpAgent::Actions TcpAgent::not_connected(const Error& error, TimePoint now) {
+  return error.code == Errc::peer_lost ? broken(error.message, now) : end(Refused{error});
+}
+
 TcpAgent::Actions TcpAgent::fail(const HandshakeError& error, TimePoint now) {
   const std::string board = to_string(config_.address);
+  // Its notice was sealed with our token for our job, so another program has got its port since.
+  if (config_.address.backend == Address::Backend::file)
+    return broken("is not there any more: " + error.why, now);
   switch (error.kind) {
     case HandshakeError::Kind::no_board: return broken("does not answer: " + error.why, now);
     case HandshakeError::Kind::other_token:
@@ -143,19 +150,19 @@ TcpAgent::Send TcpAgent::renewal(TimePoint now) {
   return sealed(wire::Renews{last_number_});
 }
 
-TcpAgent::Actions TcpAgent::hear(const wire::Seats& message, TimePoint /*now*/) {
+TcpAgent::Actions TcpAgent::hear(const Seated& message, TimePoint /*now*/) {
   seated_ = true;
   holds_ = true;
-  Actions actions{Seated{message.seat}};
+  Actions actions{message};
   if (text_) actions.emplace_back(sealed(wire::Publishes{*text_}));
   return actions;
 }
 
 // A holder that is parked has lost its seat while it was away, and the board's word of that got
 // lost.
-TcpAgent::Actions TcpAgent::hear(const wire::Parks& message, TimePoint now) {
-  if (holds_) return hear(wire::Unseats{message.why}, now);
-  return {Parked{message.why}};
+TcpAgent::Actions TcpAgent::hear(const Parked& message, TimePoint now) {
+  if (holds_) return hear(Unseated{message.why}, now);
+  return {message};
 }
 
 // The answer to the first renewal comes behind the seat and the newest word. So if the leader's own
@@ -174,17 +181,9 @@ TcpAgent::Actions TcpAgent::hear(const wire::Confirms& message, TimePoint now) {
   return actions;
 }
 
-TcpAgent::Actions TcpAgent::hear(const wire::Tells& message, TimePoint /*now*/) {
+TcpAgent::Actions TcpAgent::hear(const WordCame& message, TimePoint /*now*/) {
   if (word_ && word_->number <= message.word.number) word_.reset();
-  return {WordCame{message.word}};
-}
-
-TcpAgent::Actions TcpAgent::hear(const wire::Shows& message, TimePoint /*now*/) {
-  return {StandingCame{message.standing}};
-}
-
-TcpAgent::Actions TcpAgent::hear(const wire::Vacates& message, TimePoint /*now*/) {
-  return {SeatVacated{message.seat}};
+  return {message};
 }
 
 void TcpAgent::forget_claim() {
@@ -195,18 +194,18 @@ void TcpAgent::forget_claim() {
   asked_.clear();
 }
 
-TcpAgent::Actions TcpAgent::hear(const wire::Unseats& message, TimePoint /*now*/) {
+TcpAgent::Actions TcpAgent::hear(const Unseated& message, TimePoint /*now*/) {
   forget_claim();
   claim_.reset();
   session_.reset();
   phase_ = Phase::idle;
-  Actions actions{Disconnect{}, Unseated{message.why}};
+  Actions actions{Disconnect{}, message};
   if (leaves_by_) actions.emplace_back(Gone{});
   return actions;
 }
 
-TcpAgent::Actions TcpAgent::hear(const wire::Refuses& message, TimePoint /*now*/) {
-  return end(Refused{message.error});
+TcpAgent::Actions TcpAgent::hear(const Refused& message, TimePoint /*now*/) {
+  return end(message);
 }
 
 TcpAgent::Actions TcpAgent::hear(const wire::LetsGo& /*message*/, TimePoint /*now*/) {

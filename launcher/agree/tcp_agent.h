@@ -6,7 +6,6 @@
 #include <variant>
 
 #include "handshake.h"
-#include "safelaunch/agree/agent_machine.h"
 #include "safelaunch/agree/board.h"
 #include "safelaunch/base/time.h"
 #include "wire.h"
@@ -43,6 +42,8 @@ class TcpAgent {
   [[nodiscard]] Actions leave(TimePoint now);
 
   [[nodiscard]] Actions connected(TimePoint now);
+  /// An error that is not peer_lost ends the agent.
+  [[nodiscard]] Actions not_connected(const Error& error, TimePoint now);
   [[nodiscard]] Actions broken(const std::string& why, TimePoint now);
   [[nodiscard]] Actions came(std::string_view body, TimePoint now);
   [[nodiscard]] Actions time_passed(TimePoint now);
@@ -63,15 +64,14 @@ class TcpAgent {
   [[nodiscard]] Actions fail(const HandshakeError& error, TimePoint now);
   [[nodiscard]] Actions begin_to_talk(Session session, TimePoint now);
   // The meaning of each message of the board.
-  [[nodiscard]] Actions hear(const wire::Seats& message, TimePoint now);
-  [[nodiscard]] Actions hear(const wire::Parks& message, TimePoint now);
+  [[nodiscard]] Actions hear(const Seated& message, TimePoint now);
+  [[nodiscard]] Actions hear(const Parked& message, TimePoint now);
   [[nodiscard]] Actions hear(const wire::Confirms& message, TimePoint now);
-  [[nodiscard]] Actions hear(const wire::Tells& message, TimePoint now);
-  [[nodiscard]] Actions hear(const wire::Shows& message, TimePoint now);
-  [[nodiscard]] Actions hear(const wire::Vacates& message, TimePoint now);
-  [[nodiscard]] Actions hear(const wire::Unseats& message, TimePoint now);
-  [[nodiscard]] Actions hear(const wire::Refuses& message, TimePoint now);
+  [[nodiscard]] Actions hear(const WordCame& message, TimePoint now);
+  [[nodiscard]] Actions hear(const Unseated& message, TimePoint now);
+  [[nodiscard]] Actions hear(const Refused& message, TimePoint now);
   [[nodiscard]] Actions hear(const wire::LetsGo& message, TimePoint now);
+  [[nodiscard]] Actions hear(const auto& event, TimePoint /*now*/) { return {event}; }
   [[nodiscard]] Actions end(const std::optional<Refused>& refused = {});
   [[nodiscard]] Send sealed(const wire::FromAgent& message);
   [[nodiscard]] Send renewal(TimePoint now);

@@ -5,8 +5,6 @@
 #include <utility>
 #include <variant>
 
-#include "wishes.h"
-
 // TcpAgent decides, and its actions are performed here in their order: connect, send, tell the
 // listener. The listener may call the board from within such a call, so actions wait in a queue,
 // and only the outermost call performs them.
@@ -15,10 +13,11 @@ namespace safelaunch::agree {
 /// Shared with what is under way on the event loop, so that the board can be destroyed by what its
 /// own listener does.
 struct TcpBoard::Shell : std::enable_shared_from_this<Shell>, FrameStream::Listener {
-  Shell(boost::asio::io_context& context, const BoardConfig& config, Board::Listener& hears)
+  Shell(boost::asio::io_context& context, const BoardConfig& config, Board::Listener& hears,
+        const Dialer::Find& find)
       : io(context),
         agent(config),
-        dialer(context, config.address.hosts.at(0)),
+        dialer(find ? Dialer(context, find) : Dialer(context, config.address.hosts.at(0))),
         timer(context),
         listener(&hears) {}
 
@@ -49,7 +48,7 @@ struct TcpBoard::Shell : std::enable_shared_from_this<Shell>, FrameStream::Liste
   // The actions of the agent.
   void act(const TcpAgent::Connect& /*action*/) {
     dialer.dial([this](Result<UniqueFd> socket) {
-      if (!socket) return perform(agent.broken(socket.error().message, Clock::now()));
+      if (!socket) return perform(agent.not_connected(socket.error(), Clock::now()));
       stream = std::make_shared<FrameStream>(io, std::move(*socket), kLongestOfStranger, *this);
       stream->start();
       perform(agent.connected(Clock::now()));
@@ -63,7 +62,7 @@ struct TcpBoard::Shell : std::enable_shared_from_this<Shell>, FrameStream::Liste
   void act(const TcpAgent::Gone& /*action*/) {
     if (const auto done = std::exchange(left, nullptr)) done();
   }
-  void act(const auto& event) { tell(*listener, event); }
+  void act(const auto& event) { listener->hear(event); }
 
   // The events of the connection.
   void frame_came(FrameStream& from, const std::string& body) override {
@@ -102,8 +101,9 @@ struct TcpBoard::Shell : std::enable_shared_from_this<Shell>, FrameStream::Liste
   std::function<void()> left;
 };
 
-TcpBoard::TcpBoard(boost::asio::io_context& io, const BoardConfig& config, Listener& listener)
-    : shell_(std::make_shared<Shell>(io, config, listener)) {}
+TcpBoard::TcpBoard(boost::asio::io_context& io, const BoardConfig& config, Listener& listener,
+                   const Dialer::Find& find)
+    : shell_(std::make_shared<Shell>(io, config, listener, find)) {}
 
 TcpBoard::~TcpBoard() {
   shell_->shut();

@@ -16,7 +16,9 @@ namespace safelaunch::agree {
 /// connects, sends and keeps the time.
 class TcpBoard : public Board {
  public:
-  TcpBoard(boost::asio::io_context& io, const BoardConfig& config, Listener& listener);
+  /// `find` says where the board is; without it, the address in `config` does.
+  TcpBoard(boost::asio::io_context& io, const BoardConfig& config, Listener& listener,
+           const Dialer::Find& find = {});
   TcpBoard(const TcpBoard&) = delete;
   TcpBoard& operator=(const TcpBoard&) = delete;
   ~TcpBoard() override;

@@ -13,6 +13,7 @@
 #include "board_memory.h"
 #include "makers.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/host/network.h"
 #include "tcp_board.h"
 #include "tcp_server.h"
@@ -108,7 +109,10 @@ struct TcpHost::Shell : std::enable_shared_from_this<Shell>, TcpServer::Listener
     timer.cancel();
     farewell.cancel();
     server.reset();
-    if (memory && core && !core->anybody_seated()) memory->forget();
+    if (memory && core && !core->anybody_seated()) {
+      memory->forget();
+      if (over) over();
+    }
     memory.reset();
   }
 
@@ -149,16 +153,16 @@ struct TcpHost::Shell : std::enable_shared_from_this<Shell>, TcpServer::Listener
                         const std::vector<BoardCore::Told>& told) {
     for (const BoardCore::Told& one : told) {
       if (one.to != peer) continue;
-      if (const auto* refuses = std::get_if<wire::Refuses>(&one.message))
+      if (const auto* refuses = std::get_if<Refused>(&one.message))
         turn_away(fmt::format("{} was not let in: {}", host, refuses->error.message));
-      if (const auto* parks = std::get_if<wire::Parks>(&one.message); parks)
+      if (const auto* parks = std::get_if<Parked>(&one.message); parks)
         turn_away(fmt::format("{} is a spare and waits: {}", host, parks->why));
     }
   }
 
   void turn_away(const std::string& who_and_why) {
     boost::asio::post(io, [self = shared_from_this(), who_and_why] {
-      if (self->listener != nullptr) self->listener->turned_away(who_and_why);
+      if (self->listener != nullptr) self->listener->hear(TurnedAway{who_and_why});
     });
   }
 
@@ -197,17 +201,11 @@ struct TcpHost::Shell : std::enable_shared_from_this<Shell>, TcpServer::Listener
     });
   }
 
-  void pass_on(const wire::Seats& message) { listener->seated(message.seat); }
-  void pass_on(const wire::Parks& message) { listener->parked(message.why); }
   void pass_on(const wire::Confirms& message) {
-    if (message.holds && message.number == asked) listener->confirmed(asked_at);
+    if (message.holds && message.number == asked) listener->hear(Confirmed{asked_at});
   }
-  void pass_on(const wire::Tells& message) { listener->word(message.word); }
-  void pass_on(const wire::Shows& message) { listener->standing(message.standing); }
-  void pass_on(const wire::Vacates& message) { listener->vacated(message.seat); }
-  void pass_on(const wire::Unseats& message) { listener->unseated(message.why); }
-  void pass_on(const wire::Refuses& message) { listener->refused(message.error); }
   void pass_on(const wire::LetsGo& /*message*/) {}
+  void pass_on(const auto& event) { listener->hear(event); }
 
   // Time.
   [[nodiscard]] Duration told_every() const { return config.terms.lease / 2; }
@@ -262,7 +260,8 @@ struct TcpHost::Shell : std::enable_shared_from_this<Shell>, TcpServer::Listener
   std::unordered_map<TcpServer::Peer, std::string> incarnations;
   std::deque<wire::FromBoard> for_own_agent;
   std::function<void()> left;
-  std::uint64_t asked = 0;  ///< the number of our own agent's newest renewal
+  std::function<void()> over;  ///< called where the board ends in order
+  std::uint64_t asked = 0;     ///< the number of our own agent's newest renewal
   TimePoint asked_at{};
   TimePoint write_at{};
   std::optional<TimePoint> timer_is_for;
@@ -284,7 +283,7 @@ Result<std::unique_ptr<TcpHost>> TcpHost::open(boost::asio::io_context& io,
                    fmt::format("the board at {} would be open on all interfaces; --rendezvous "
                                "names one address of node 0",
                                to_string(config.address))};
-    auto server = TcpServer::open(io, *address, *shell);
+    auto server = TcpServer::open(io, {*address}, *shell);
     if (server) {
       shell->server = std::move(*server);
       return std::unique_ptr<TcpHost>(new TcpHost(std::move(shell)));
@@ -292,6 +291,27 @@ Result<std::unique_ptr<TcpHost>> TcpHost::open(boost::asio::io_context& io,
     error = cannot_keep_board(config, text, server.error());
   }
   return error;
+}
+
+Result<std::unique_ptr<TcpHost>> TcpHost::open_at(boost::asio::io_context& io,
+                                                  const BoardConfig& config,
+                                                  std::function<void()> over, Listener& listener) {
+  auto shell = std::make_shared<Shell>(io, config, listener);
+  std::vector<SocketAddress> doors;
+  for (const std::string& address : config.own_addresses)
+    if (const auto door = SocketAddress::parse(address, "0")) doors.push_back(*door);
+  auto server = TcpServer::open(io, doors, *shell);
+  if (!server)
+    return Error{server.error().code,
+                 fmt::format("node 0 cannot keep the board: it cannot listen at {}: {}",
+                             join(config.own_addresses, ", "), server.error().message)};
+  shell->server = std::move(*server);
+  shell->over = std::move(over);
+  return std::unique_ptr<TcpHost>(new TcpHost(std::move(shell)));
+}
+
+std::vector<std::string> TcpHost::endpoints() const {
+  return shell_->server->endpoints();
 }
 
 TcpHost::~TcpHost() {

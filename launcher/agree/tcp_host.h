@@ -3,6 +3,8 @@
 #include <boost/asio/io_context.hpp>
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "dialer.h"
 #include "safelaunch/agree/board.h"
@@ -22,6 +24,15 @@ class TcpHost : public Board {
   TcpHost(const TcpHost&) = delete;
   TcpHost& operator=(const TcpHost&) = delete;
   ~TcpHost() override;
+
+  /// The same for a board that others find by a notice: at `config.own_addresses`, on ports that
+  /// the kernel gives. `over` is called where the board ends and nobody has a seat any more.
+  [[nodiscard]] static Result<std::unique_ptr<TcpHost>> open_at(boost::asio::io_context& io,
+                                                                const BoardConfig& config,
+                                                                std::function<void()> over,
+                                                                Listener& listener);
+  /// Where it listens, each "ADDRESS:PORT".
+  [[nodiscard]] std::vector<std::string> endpoints() const;
 
   void claim(const Claim& claim) override;
   void publish(std::string text) override;

@@ -82,9 +82,8 @@ struct TcpServer::State : std::enable_shared_from_this<State>, FrameStream::List
     std::optional<Session> session{};  ///< none: a stranger
   };
 
-  State(boost::asio::io_context& context, UniqueFd fd, TcpServer::Listener& hears)
+  State(boost::asio::io_context& context, TcpServer::Listener& hears)
       : io(context),
-        door(context, fd.release()),
         timer(context),
         listener(&hears),
         spare(::open("/dev/null", O_RDONLY | O_CLOEXEC)) {}
@@ -92,29 +91,29 @@ struct TcpServer::State : std::enable_shared_from_this<State>, FrameStream::List
   void shut() {
     listener = nullptr;
     boost::system::error_code ignored;
-    door.close(ignored);
+    for (stream_descriptor& door : doors) door.close(ignored);
     timer.cancel();
     for (auto& [stream, visitor] : visitors) stream->close();
     visitors.clear();
   }
 
-  // At the door.
-  void accept_next() {
+  // At the doors.
+  void accept_next(stream_descriptor& door) {
     door.async_wait(stream_descriptor::wait_read,
-                    [self = shared_from_this()](const boost::system::error_code& error) {
+                    [self = shared_from_this(), &door](const boost::system::error_code& error) {
                       if (error || self->listener == nullptr) return;
-                      for (int i = 0; i < kAcceptAtOnce && self->accept_one(); ++i) {
+                      for (int i = 0; i < kAcceptAtOnce && self->accept_one(door); ++i) {
                       }
-                      self->accept_next();
+                      self->accept_next(door);
                     });
   }
 
-  bool accept_one() {
+  bool accept_one(stream_descriptor& door) {
     sockaddr_storage from{};
     socklen_t size = sizeof from;
     UniqueFd fd(::accept4(door.native_handle(), reinterpret_cast<sockaddr*>(&from), &size,
                           SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!fd) return errno == EMFILE || errno == ENFILE ? make_place() : errno == ECONNABORTED;
+    if (!fd) return errno == EMFILE || errno == ENFILE ? make_place(door) : errno == ECONNABORTED;
     if (visitors.size() >= room.all) drop(*strangers.front());  // agents alone do not fill it
     const int on = 1;
     ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -130,7 +129,7 @@ struct TcpServer::State : std::enable_shared_from_this<State>, FrameStream::List
 
   // Without a stranger to let go, the spare descriptor lets us take the connection and close it:
   // left alone in the backlog it would wake us for ever.
-  bool make_place() {
+  bool make_place(stream_descriptor& door) {
     if (!strangers.empty()) {
       drop(*strangers.front());
       return true;
@@ -216,7 +215,7 @@ struct TcpServer::State : std::enable_shared_from_this<State>, FrameStream::List
   }
 
   boost::asio::io_context& io;
-  stream_descriptor door;
+  std::list<stream_descriptor> doors;
   boost::asio::steady_timer timer;
   TcpServer::Listener* listener;  ///< nullptr: the server is gone
   UniqueFd spare;
@@ -232,17 +231,23 @@ struct TcpServer::State : std::enable_shared_from_this<State>, FrameStream::List
 };
 
 Result<std::unique_ptr<TcpServer>> TcpServer::open(boost::asio::io_context& io,
-                                                   const SocketAddress& address,
+                                                   const std::vector<SocketAddress>& addresses,
                                                    Listener& listener) {
-  UniqueFd fd(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  // Connections of an earlier life of this board linger for a minute; they do not keep the port.
-  const int on = 1;
-  if (!fd || ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
-      ::bind(fd.get(), address.pointer(), address.size()) != 0 ||
-      ::listen(fd.get(), SOMAXCONN) != 0)
-    return cannot_listen(errno);
-  return std::unique_ptr<TcpServer>(
-      new TcpServer(std::make_shared<State>(io, std::move(fd), listener)));
+  auto state = std::make_shared<State>(io, listener);
+  int error = EADDRNOTAVAIL;
+  for (const SocketAddress& address : addresses) {
+    UniqueFd fd(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    // Connections of an earlier life of this board linger for a minute; they do not keep the port.
+    const int on = 1;
+    if (!fd || ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+        ::bind(fd.get(), address.pointer(), address.size()) != 0 ||
+        ::listen(fd.get(), SOMAXCONN) != 0)
+      error = errno;
+    else
+      state->doors.emplace_back(io, fd.release());
+  }
+  if (state->doors.empty()) return cannot_listen(error);
+  return std::unique_ptr<TcpServer>(new TcpServer(std::move(state)));
 }
 
 TcpServer::~TcpServer() {
@@ -256,7 +261,7 @@ void TcpServer::welcome(std::string token, std::string job, int seats, Duration 
   state_->job = std::move(job);
   state_->silent_for = silent_for;
   if (!first) return;
-  state_->accept_next();
+  for (stream_descriptor& door : state_->doors) state_->accept_next(door);
   state_->sweep();
 }
 
@@ -275,13 +280,18 @@ void TcpServer::close(Peer peer) {
   if (found != state_->numbers.end()) (void)state_->forget(*found->second);
 }
 
-int TcpServer::port() const {
-  sockaddr_storage here{};
-  socklen_t size = sizeof here;
-  if (::getsockname(state_->door.native_handle(), reinterpret_cast<sockaddr*>(&here), &size) != 0)
-    return 0;
-  return ntohs(here.ss_family == AF_INET ? reinterpret_cast<sockaddr_in*>(&here)->sin_port
-                                         : reinterpret_cast<sockaddr_in6*>(&here)->sin6_port);
+std::vector<std::string> TcpServer::endpoints() const {
+  std::vector<std::string> endpoints;
+  for (stream_descriptor& door : state_->doors) {
+    sockaddr_storage here{};
+    socklen_t size = sizeof here;
+    if (::getsockname(door.native_handle(), reinterpret_cast<sockaddr*>(&here), &size) != 0)
+      continue;
+    const auto* six =
+        reinterpret_cast<sockaddr_in6*>(&here);  // the port is at the same place in both
+    endpoints.push_back(fmt::format("{}:{}", address_of(here, size), ntohs(six->sin6_port)));
+  }
+  return endpoints;
 }
 
 bool TcpServer::busy() const {

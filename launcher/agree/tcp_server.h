@@ -7,6 +7,7 @@
 #include <list>
 #include <memory>
 #include <unordered_map>
+#include <vector>
 
 #include "dialer.h"
 #include "frame_stream.h"
@@ -49,10 +50,10 @@ class TcpServer {
     ~Listener() = default;
   };
 
-  /// Listens at the address alone. The error: it is not one of this host, or its port is taken.
-  [[nodiscard]] static Result<std::unique_ptr<TcpServer>> open(boost::asio::io_context& io,
-                                                               const SocketAddress& address,
-                                                               Listener& listener);
+  /// Listens at these addresses alone. The error: none is free
+  /// for us: it is not one of this host, or its port is taken.
+  [[nodiscard]] static Result<std::unique_ptr<TcpServer>> open(
+      boost::asio::io_context& io, const std::vector<SocketAddress>& addresses, Listener& listener);
   ~TcpServer();
 
   /// From now on agents of this job are let in, with this token.
@@ -62,7 +63,8 @@ class TcpServer {
   /// Closes the connection; agent_gone() does not follow.
   void close(Peer peer);
 
-  [[nodiscard]] int port() const;
+  /// Where it listens, each "ADDRESS:PORT".
+  [[nodiscard]] std::vector<std::string> endpoints() const;
   /// Whether some agent has not taken yet what it was told.
   [[nodiscard]] bool busy() const;
 

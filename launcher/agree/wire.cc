@@ -29,29 +29,29 @@ void fields(Says& message, auto& pass) {
 }
 void fields(Leaves& /*message*/, auto& /*pass*/) {}
 
-void fields(Seats& message, auto& pass) {
+void fields(Seated& message, auto& pass) {
   pass(message.seat.number), pass(message.seat.generation);
 }
-void fields(Parks& message, auto& pass) {
+void fields(Parked& message, auto& pass) {
   pass(message.why);
 }
 void fields(Confirms& message, auto& pass) {
   pass(message.number), pass(message.holds);
 }
-void fields(Tells& message, auto& pass) {
+void fields(WordCame& message, auto& pass) {
   pass(message.word.generation), pass(message.word.number), pass(message.word.text);
 }
-void fields(Shows& message, auto& pass) {
+void fields(StandingCame& message, auto& pass) {
   pass(message.standing.seat), pass(message.standing.incarnation), pass(message.standing.host);
   pass(message.standing.text);
 }
-void fields(Vacates& message, auto& pass) {
+void fields(SeatVacated& message, auto& pass) {
   pass(message.seat);
 }
-void fields(Unseats& message, auto& pass) {
+void fields(Unseated& message, auto& pass) {
   pass(message.why);
 }
-void fields(Refuses& message, auto& pass) {
+void fields(Refused& message, auto& pass) {
   pass(message.error.code), pass(message.error.message);
 }
 void fields(LetsGo& /*message*/, auto& /*pass*/) {}

@@ -27,36 +27,15 @@ struct Says {
 struct Leaves {};
 using FromAgent = std::variant<ClaimsSeat, Renews, Publishes, Says, Leaves>;
 
-// From the board.
-struct Seats {
-  Seat seat;
-};
-struct Parks {
-  std::string why;
-};
+// From the board: its news (board.h) but for what the agent finds out by itself, and these.
 struct Confirms {
   std::uint64_t number = 0;
   bool holds = false;  ///< whether the agent holds a seat
 };
-struct Tells {
-  Word word;
-};
-struct Shows {
-  Standing standing;
-};
-struct Vacates {
-  int seat = 0;
-};
-struct Unseats {
-  std::string why;
-};
-struct Refuses {
-  Error error;
-};
 /// The answer to Leaves.
 struct LetsGo {};
-using FromBoard =
-    std::variant<Seats, Parks, Confirms, Tells, Shows, Vacates, Unseats, Refuses, LetsGo>;
+using FromBoard = std::variant<Seated, Parked, Confirms, WordCame, StandingCame, SeatVacated,
+                               Unseated, Refused, LetsGo>;
 
 [[nodiscard]] std::string bytes_of(const FromAgent& message);
 [[nodiscard]] std::string bytes_of(const FromBoard& message);

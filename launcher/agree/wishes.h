@@ -3,18 +3,10 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <variant>
 
-#include "safelaunch/agree/agent_machine.h"
 #include "safelaunch/agree/board.h"
 
 namespace safelaunch::agree {
-
-/// The news of a board to its listener, as a value.
-using BoardEvent = std::variant<Seated, Parked, Confirmed, WordCame, StandingCame, SeatVacated,
-                                Unseated, Unreachable, Refused>;
-
-void tell(Board::Listener& listener, const BoardEvent& event);
 
 /// The sum of what the calls of a Board have asked for so far, for the one that performs it.
 struct Wishes {

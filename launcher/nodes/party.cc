@@ -1,11 +1,13 @@
 #include "safelaunch/nodes/party.h"
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <utility>
 
 #include "safelaunch/base/random.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/network.h"
+#include "safelaunch/nodes/own_doors.h"
 
 // Each message of the board becomes an event of the machine; each action for the board is performed
 // at once. Only the end waits: the run hears of it when the board knows that this node leaves.
@@ -41,6 +43,22 @@ bool keeps_board(const plan::PartyPlan& party) {
          host::route_to(address).kind == host::Route::Kind::local;
 }
 
+/// The addresses at which the others may reach this node: that of the ranks' master first, where it
+/// is here.
+std::vector<std::string> own_addresses(const plan::PartyPlan& party) {
+  std::vector<std::string> addresses;
+  const auto add = [&](const std::string& address) {
+    if (std::ranges::find(addresses, address) == addresses.end()) addresses.push_back(address);
+  };
+  const std::string& head = party.placement.head;
+  if (host::is_loopback_address(head) || host::route_to(head).kind == host::Route::Kind::local)
+    add(head);
+  for (const Door& door : doors_to_open(host::network_interfaces(), {})) add(door.address);
+  if (addresses.empty()) addresses = host::local_addresses();
+  if (addresses.empty()) add("127.0.0.1");
+  return addresses;
+}
+
 }  // namespace
 
 agree::AgentConfig agent_of(const plan::PartyPlan& party) {
@@ -64,6 +82,8 @@ agree::BoardConfig board_of(const plan::PartyPlan& party, const agree::Token& to
   board.token = token.secret;
   board.token_from = token.from;
   board.keeps_board = keeps_board(party);
+  if (party.address.backend == agree::Address::Backend::file)
+    board.own_addresses = own_addresses(party);
   const std::string state = user_folder(environment, "XDG_STATE_HOME", ".local/state");
   if (!state.empty()) board.memory_folder = state + "/safelaunch/boards";
   return board;
@@ -104,44 +124,8 @@ void Party::set_timer() {
   });
 }
 
-void Party::seated(const agree::Seat& seat) {
-  take(agree::Seated{seat});
-}
-
-void Party::parked(const std::string& why) {
-  take(agree::Parked{why});
-}
-
-void Party::confirmed(TimePoint sent) {
-  take(agree::Confirmed{sent});
-}
-
-void Party::word(const agree::Word& word) {
-  take(agree::WordCame{word});
-}
-
-void Party::standing(const agree::Standing& standing) {
-  take(agree::StandingCame{standing});
-}
-
-void Party::vacated(int seat) {
-  take(agree::SeatVacated{seat});
-}
-
-void Party::unseated(const std::string& why) {
-  take(agree::Unseated{why});
-}
-
-void Party::unreachable(const std::string& why) {
-  take(agree::Unreachable{why});
-}
-
-void Party::refused(const Error& error) {
-  take(agree::Refused{error});
-}
-
-void Party::turned_away(const std::string& who_and_why) {
-  take(agree::TurnedAway{who_and_why});
+void Party::hear(const agree::BoardEvent& event) {
+  std::visit([this](const auto& one) { take(one); }, event);
 }
 
 void Party::perform(const agree::ClaimSeat& claim) {

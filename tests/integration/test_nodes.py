@@ -228,16 +228,27 @@ class Nodes(SafelaunchTest):
         self.assertNotIn("runs", self.said("spare"))
         self.assertIn("1 is over", self.said(1))
 
-    def test_nodes_whose_shared_folder_goes_end_and_no_rank_is_blamed(self):
-        shared = self.folder / "shared"
+    def test_nodes_find_each_other_by_a_shared_folder_and_go_on_without_it(self):
+        self.make_hosts(2)
+        shared, over = self.folder / "shared", self.folder / "over"
         shared.mkdir()
-        agents = self.on_two_hosts("--rendezvous", f"file://{shared}/run", "long", ranks=(1, 1))
-        wait_until(lambda: "has 2" in self.said(0) and "has 2" in self.said(1), what="the first all_reduce")
+        rank = ["sh", "-c", f'echo runs; while ! [ -e {over} ]; do sleep 0.1; done; echo "$RANK is over"']
+        agents = [self.start(node, "--rendezvous", f"file://{shared}/run", *self.own_workers(node), "--", *rank)
+                  for node in (1, 0)]
+        wait_until(lambda: "runs" in self.said(0) and "runs" in self.said(1), what="both ranks")
+        [notice] = (shared / "run").iterdir()
+        self.assertEqual(notice.stat().st_mode & 0o7777, 0o600)
         shared.rename(self.folder / "elsewhere")
-        self.assertNotIn(0, self.statuses(agents), self.both())
-        for node in (0, 1):
-            self.assertIn("is gone, or another folder has taken its place", self.said(node))
-            self.assertNotIn("cause:", self.said(node))
+        over.touch()
+        self.assertEqual(self.statuses(agents), [0, 0], self.both())
+        self.assertIn("1 is over", self.said(1))
+
+    def test_the_notice_in_a_shared_folder_goes_with_the_job(self):
+        self.make_hosts(2)
+        agents = [self.start(node, "--rendezvous", f"file://{self.folder}/run", *self.own_workers(node), "--", "true")
+                  for node in (0, 1)]
+        self.assertEqual(self.statuses(agents), [0, 0], self.both())
+        self.assertEqual(list((self.folder / "run").iterdir()), [])
 
 
 class OneNode(SafelaunchTest):

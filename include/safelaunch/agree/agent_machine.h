@@ -29,39 +29,7 @@ struct AgentConfig {
   std::uint64_t seed = 0;
 };
 
-// The events. From the board:
-struct Seated {
-  Seat seat;
-};
-struct Parked {
-  std::string why;
-};
-struct Confirmed {
-  TimePoint sent;
-};
-struct WordCame {
-  Word word;
-};
-struct StandingCame {
-  Standing standing;
-};
-struct SeatVacated {
-  int seat = 0;
-};
-struct Unseated {
-  std::string why;
-};
-struct Unreachable {
-  std::string why;
-};
-struct Refused {
-  Error error;
-};
-/// An agent that node 0's board did not let in, or has no seat for; to the leader.
-struct TurnedAway {
-  std::string who_and_why;
-};
-// From this node's run:
+// The events: those of the board (board.h), and from this node's run:
 /// The agent may claim its seat.
 struct Joins {};
 /// The checks of this node are over; this news is published from here on. Comes again when the news

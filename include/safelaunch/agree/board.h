@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <variant>
 #include <vector>
 
 #include "safelaunch/base/result.h"
@@ -71,6 +72,55 @@ struct Standing {
 /// Longest text of a word or a standing, in bytes.
 inline constexpr std::size_t kLongestText = 256 * 1024;
 
+// The news of a board.
+struct Seated {
+  Seat seat;
+};
+/// All seats (or the one that was wanted) are held by others. Seated may follow when one becomes
+/// free. The text names the holder.
+struct Parked {
+  std::string why;
+};
+struct Confirmed {
+  TimePoint sent;
+};
+/// A word of the present leader, to all: also to the leader itself, which sees by it that the board
+/// has taken it, and to those who are parked. A new leader is told the newest word, whoever said
+/// it, before the first Confirmed: its own go on from that number.
+struct WordCame {
+  Word word;
+};
+/// To the leader alone, its own seat excepted: a member has come, or has published something.
+struct StandingCame {
+  Standing standing;
+};
+/// To the leader: the seat has no holder any more. For seat 0 (the leader's) every agent is told,
+/// and so is a member that arrives, or comes back, while there is no leader.
+struct SeatVacated {
+  int seat = 0;
+};
+/// The board counts this agent as gone: another one may hold its seat. Nothing follows until the
+/// agent claims a seat anew.
+struct Unseated {
+  std::string why;
+};
+/// The board cannot be reached, and is tried again; the text says how it fails. When it is reached
+/// again, Confirmed shows it.
+struct Unreachable {
+  std::string why;
+};
+/// It is of no use to try again: a wrong token, another job, other terms, no such address.
+struct Refused {
+  Error error;
+};
+/// To node 0 of a tcp board: an agent that came was not let in, or finds no seat free. The text
+/// says who and why, for people; it may come again for the same agent.
+struct TurnedAway {
+  std::string who_and_why;
+};
+using BoardEvent = std::variant<Seated, Parked, Confirmed, WordCame, StandingCame, SeatVacated,
+                                Unseated, Unreachable, Refused, TurnedAway>;
+
 /// The shared place of the agents of one job, as one of them sees it. It holds three things: the
 /// holders of the seats, the leader's newest word, and each member's newest standing. Only the
 /// newest of each is kept: an agent that was away misses nothing that still counts.
@@ -79,7 +129,7 @@ inline constexpr std::size_t kLongestText = 256 * 1024;
 ///   - a seat has one holder at a time. It becomes free when its holder leaves, or when the board
 ///     has not heard of it for lease + kill_margin;
 ///   - words come in order and never go back; a word of a former leader is refused;
-///   - `confirmed(sent)` means that the board, after `sent`, still counted this agent as the holder:
+///   - `Confirmed{sent}` means that the board, after `sent`, still counted this agent as the holder:
 ///     the agent may let its ranks run until `sent` + lease.
 /// All calls and all listener calls are made on the thread of the io_context. A board tries to
 /// reach its server again by itself, at most a second apart, until it is destroyed.
@@ -87,31 +137,7 @@ class Board {
  public:
   class Listener {
    public:
-    virtual void seated(const Seat& seat) = 0;
-    /// All seats (or the one that was wanted) are held by others. seated() may follow when one
-    /// becomes free. The text names the holder.
-    virtual void parked(const std::string& why) = 0;
-    virtual void confirmed(TimePoint sent) = 0;
-    /// A word of the present leader, to all: also to the leader itself, which sees by it that the
-    /// board has taken it, and to those who are parked. A new leader is told the newest word,
-    /// whoever said it, before the first confirmed(): its own go on from that number.
-    virtual void word(const Word& word) = 0;
-    /// To the leader alone, its own seat excepted: a member has come, or has published something.
-    virtual void standing(const Standing& standing) = 0;
-    /// To the leader: the seat has no holder any more. For seat 0 (the leader's) every agent is
-    /// told, and so is a member that arrives, or comes back, while there is no leader.
-    virtual void vacated(int seat) = 0;
-    /// The board counts this agent as gone: another one may hold its seat. Nothing follows until
-    /// the agent claims a seat anew.
-    virtual void unseated(const std::string& why) = 0;
-    /// The board cannot be reached, and is tried again; the text says how it fails. When it is
-    /// reached again, confirmed() shows it.
-    virtual void unreachable(const std::string& why) = 0;
-    /// It is of no use to try again: a wrong token, another job, other terms, no such address.
-    virtual void refused(const Error& error) = 0;
-    /// To node 0 of a tcp board: an agent that came was not let in, or finds no seat free. The text
-    /// says who and why, for people; it may come again for the same agent.
-    virtual void turned_away(const std::string& /*who_and_why*/) {}
+    virtual void hear(const BoardEvent& event) = 0;
 
    protected:
     ~Listener() = default;
@@ -122,15 +148,15 @@ class Board {
   virtual void claim(const Claim& claim) = 0;
   /// Replaces what was published before; kept and sent again until the board has it.
   virtual void publish(std::string text) = 0;
-  /// For the leader: the next word. One that the board does not take leads to unseated().
+  /// For the leader: the next word. One that the board does not take leads to Unseated.
   virtual void say(Word word) = 0;
   /// Gives the seat back at once: nothing of the job runs here any more. The board is of no further
   /// use. `left` is called when the board knows it, or after a second.
   virtual void leave(std::function<void()> left) = 0;
 };
 
-/// The place at which agents meet: "tcp://HOST:PORT", "etcd://HOST:PORT[,HOST:PORT…]",
-/// "file:///FOLDER".
+/// The place at which agents meet: "tcp://HOST:PORT", "etcd://HOST:PORT[,HOST:PORT…]", or
+/// "file:///FOLDER", where they find out at which HOST:PORT node 0 keeps a board of tcp.
 struct Address {
   enum class Backend { tcp, etcd, file };
   Backend backend = Backend::tcp;
@@ -156,6 +182,8 @@ struct BoardConfig {
   /// One that comes back after a crash gives no seat away before the leases of its earlier life are
   /// over. Empty: it remembers nothing.
   std::string memory_folder{};
+  /// For file: the addresses of this host at which its agent listens, should it keep the board.
+  std::vector<std::string> own_addresses{};
 };
 
 [[nodiscard]] Result<std::unique_ptr<Board>> open_board(boost::asio::io_context& io,

@@ -54,16 +54,7 @@ class Party final : agree::Board::Listener {
  private:
   Party(boost::asio::io_context& io, const agree::AgentConfig& agent, Listener& listener);
 
-  void seated(const agree::Seat& seat) override;
-  void parked(const std::string& why) override;
-  void confirmed(TimePoint sent) override;
-  void word(const agree::Word& word) override;
-  void standing(const agree::Standing& standing) override;
-  void vacated(int seat) override;
-  void unseated(const std::string& why) override;
-  void unreachable(const std::string& why) override;
-  void refused(const Error& error) override;
-  void turned_away(const std::string& who_and_why) override;
+  void hear(const agree::BoardEvent& event) override;
 
   void perform(const agree::ClaimSeat& claim);
   void perform(const agree::Publish& publish);

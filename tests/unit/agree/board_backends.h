@@ -16,7 +16,7 @@ namespace safelaunch::agree::testing {
 
 /// A shared folder.
 struct InFolder {
-  static constexpr bool kLeaderKeepsBoard = false;
+  static constexpr bool kLeaderKeepsBoard = true;
   safelaunch::testing::TemporaryFolder folder;
 
   /// Why the tests cannot run here; empty: they can.
@@ -25,6 +25,7 @@ struct InFolder {
   [[nodiscard]] BoardConfig config(bool /*first*/) const {
     BoardConfig config;
     config.address = {Address::Backend::file, {}, folder / "meeting"};
+    config.own_addresses = {"127.0.0.1"};
     return config;
   }
   static Result<std::unique_ptr<Board>> make(boost::asio::io_context& io, const BoardConfig& config,

@@ -315,7 +315,10 @@ TEMPLATE_TEST_CASE("an agent of another job gets no seat of this one", "[board]"
   if (!scene.can_run()) return;
   Agent& leader = scene.seated('a', 0);
   Agent& other = scene.agent('b', 1, {}, [](Claim& claim) { claim.job += "-of-others"; });
-  scene.until([&] { return !other.heard.refusals.empty() || !other.heard.seats.empty(); });
+  scene.until([&] {
+    return !other.heard.refusals.empty() || !other.heard.seats.empty() ||
+           !other.heard.failures.empty();
+  });
   leader.say("for job 7", 1);
   scene.a_while(leader);
   CHECK(leader.heard.standings.empty());

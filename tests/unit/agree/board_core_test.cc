@@ -11,27 +11,25 @@ using Catch::Matchers::ContainsSubstring;
 
 std::string in_words(const wire::FromBoard& message) {
   struct Words {
-    std::string operator()(const wire::Seats& one) const {
+    std::string operator()(const Seated& one) const {
       return fmt::format("seat {} generation {}", one.seat.number, one.seat.generation);
     }
-    std::string operator()(const wire::Parks& one) const { return "parked: " + one.why; }
+    std::string operator()(const Parked& one) const { return "parked: " + one.why; }
     std::string operator()(const wire::Confirms& one) const {
       return fmt::format("confirmed {}{}", one.number, one.holds ? "" : " without a seat");
     }
-    std::string operator()(const wire::Tells& one) const {
+    std::string operator()(const WordCame& one) const {
       return fmt::format("word {}.{} {}", one.word.generation, one.word.number, one.word.text);
     }
-    std::string operator()(const wire::Shows& one) const {
+    std::string operator()(const StandingCame& one) const {
       return fmt::format("node {} ({}, {}): {}", one.standing.seat, one.standing.host,
                          one.standing.incarnation, one.standing.text);
     }
-    std::string operator()(const wire::Vacates& one) const {
+    std::string operator()(const SeatVacated& one) const {
       return fmt::format("node {} is gone", one.seat);
     }
-    std::string operator()(const wire::Unseats& one) const { return "unseated: " + one.why; }
-    std::string operator()(const wire::Refuses& one) const {
-      return "refused: " + one.error.message;
-    }
+    std::string operator()(const Unseated& one) const { return "unseated: " + one.why; }
+    std::string operator()(const Refused& one) const { return "refused: " + one.error.message; }
     std::string operator()(const wire::LetsGo&) const { return "left"; }
   };
   return std::visit(Words{}, message);

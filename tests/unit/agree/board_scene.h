@@ -30,34 +30,40 @@ struct Heard final : Board::Listener {
   std::vector<std::string> unseatings{};
   std::vector<std::string> failures{};
   std::vector<Error> refusals{};
+  std::vector<std::string> away{};
   /// Confirmations that came although the agent held no seat, or allow nothing any more.
   int wrong_confirmations = 0;
   bool holds = false;
   Duration lease{};
 
-  void seated(const Seat& seat) override {
-    holds = true;
-    seats.push_back(seat);
+  void hear(const BoardEvent& event) override {
+    std::visit([this](const auto& one) { on(one); }, event);
   }
-  void parked(const std::string& why) override { parked_by.push_back(why); }
-  void confirmed(TimePoint sent) override {
+  void on(const Seated& event) {
+    holds = true;
+    seats.push_back(event.seat);
+  }
+  void on(const Parked& event) { parked_by.push_back(event.why); }
+  void on(const Confirmed& event) {
+    const TimePoint sent = event.sent;
     const TimePoint now = Clock::now();
     if (!holds || sent > now || (!confirmations.empty() && sent < confirmations.back()))
       ++wrong_confirmations;
     confirmations.push_back(sent);
   }
-  void word(const Word& word) override {
-    words.push_back(word);
-    if (holds) words_with_seat.push_back(word);
+  void on(const WordCame& event) {
+    words.push_back(event.word);
+    if (holds) words_with_seat.push_back(event.word);
   }
-  void standing(const Standing& standing) override { standings.push_back(standing); }
-  void vacated(int seat) override { vacancies.push_back(seat); }
-  void unseated(const std::string& why) override {
+  void on(const StandingCame& event) { standings.push_back(event.standing); }
+  void on(const SeatVacated& event) { vacancies.push_back(event.seat); }
+  void on(const Unseated& event) {
     holds = false;
-    unseatings.push_back(why);
+    unseatings.push_back(event.why);
   }
-  void unreachable(const std::string& why) override { failures.push_back(why); }
-  void refused(const Error& error) override { refusals.push_back(error); }
+  void on(const Unreachable& event) { failures.push_back(event.why); }
+  void on(const Refused& event) { refusals.push_back(event.error); }
+  void on(const TurnedAway& event) { away.push_back(event.who_and_why); }
 
   [[nodiscard]] bool heard_word(const std::string& text) const {
     return !words.empty() && words.back().text == text;

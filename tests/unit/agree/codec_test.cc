@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "catch.h"
-#include "launcher/agree/records.h"
 
 namespace safelaunch::agree {
 namespace {
@@ -16,11 +15,6 @@ Number again(Number value) {
   const Number read = reader.number<Number>();
   CHECK(reader.whole());
   return read;
-}
-
-BoardRecord board_record_of_a_test() {
-  using namespace std::chrono_literals;
-  return {"id", "job", 3, {.lease = 10s, .renew_every = 2s, .kill_margin = 3s}, 99};
 }
 
 }  // namespace
@@ -54,37 +48,6 @@ TEST_CASE("once something is missing all that follows reads as empty", "[codec]"
   CHECK(reader.number<std::uint8_t>() == 0);
   CHECK(reader.raw(0).empty());
   CHECK_FALSE(reader.whole());
-}
-
-TEST_CASE("a board differs from an agent in the first thing that differs, told with both",
-          "[codec]") {
-  using namespace std::chrono_literals;
-  const BoardRecord board = board_record_of_a_test();
-  Claim claim{.incarnation = "i", .seat = 0, .seats = 3, .job = "job", .host = "h"};
-  Terms terms = board.terms;
-  CHECK_FALSE(difference(board, claim, terms));
-  terms.kill_margin = 4s;
-  CHECK(difference(board, claim, terms) ==
-        "the board has a margin to kill of 3s, and this node has 4s");
-  terms.renew_every = 1s;
-  CHECK(difference(board, claim, terms) ==
-        "the board has a time between renewals of 2s, and this node has 1s");
-  terms.lease = 30s;
-  CHECK(difference(board, claim, terms) == "the board has a lease of 10s, and this node has 30s");
-  claim.seats = 2;
-  CHECK(difference(board, claim, terms) == "the board is for 3 nodes, and this node expects 2");
-  claim.job = "other";
-  CHECK(difference(board, claim, terms) == "it belongs to job 'job', not to 'other'");
-}
-
-TEST_CASE("a record of another version, or a lengthened one, reads as nothing", "[codec]") {
-  const std::string bytes = to_bytes(board_record_of_a_test());
-  REQUIRE(board_record(bytes));
-  CHECK(board_record(bytes)->first_turn == 99);
-  CHECK_FALSE(board_record(bytes + "x"));
-  std::string other = bytes;
-  ++other[bytes.find('1')];
-  CHECK_FALSE(board_record(other));
 }
 
 }  // namespace safelaunch::agree

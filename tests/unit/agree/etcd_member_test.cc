@@ -46,6 +46,7 @@ std::string in_words(const BoardEvent& event) {
     std::string operator()(const Unseated& one) const { return "unseated: " + one.why; }
     std::string operator()(const Unreachable& one) const { return "unreachable: " + one.why; }
     std::string operator()(const Refused& one) const { return "refused: " + one.error.message; }
+    std::string operator()(const TurnedAway& one) const { return "away: " + one.who_and_why; }
   };
   return std::visit(Words{}, event);
 }

@@ -37,9 +37,9 @@ void Simulation::send_to_agent(Peer peer, wire::FromBoard message) {
   const auto found = agent_of_peer_.find(peer);
   if (found == agent_of_peer_.end() || found->second->peer != peer) return;
   Agent& agent = *found->second;
-  if (const auto* seats = std::get_if<wire::Seats>(&message)) check_seat(agent, seats->seat.number);
+  if (const auto* seats = std::get_if<Seated>(&message)) check_seat(agent, seats->seat.number);
   const Duration when = arrival(agent, Direction::to_agent, agent.last_in);
-  const bool twice = std::holds_alternative<wire::Tells>(message) && random_.chance(5);
+  const bool twice = std::holds_alternative<WordCame>(message) && random_.chance(5);
   for (int i = 0; i < (twice ? 2 : 1); ++i)
     at(when, [this, &agent, peer, message] {
       process(agent, [this, &agent, peer, message] {
@@ -98,7 +98,7 @@ void Simulation::lose(Peer peer) {
   board_->gone(peer);
 }
 
-void Simulation::came(Agent& agent, const wire::Seats& message) {
+void Simulation::came(Agent& agent, const Seated& message) {
   agent.seated = true;
   agent.parked = false;
   if (agent.word && agent.word->generation != message.seat.generation) agent.word.reset();
@@ -107,7 +107,7 @@ void Simulation::came(Agent& agent, const wire::Seats& message) {
   hand(agent, Seated{{message.seat.number, generation}});
 }
 
-void Simulation::came(Agent& agent, const wire::Parks& message) {
+void Simulation::came(Agent& agent, const Parked& message) {
   agent.parked = true;
   agent.seated = false;
   hand(agent, Parked{message.why});
@@ -122,7 +122,7 @@ void Simulation::came(Agent& agent, const wire::Confirms& message) {
   if (message.holds) hand(agent, Confirmed{asked.mapped()});
 }
 
-void Simulation::came(Agent& agent, const wire::Tells& message) {
+void Simulation::came(Agent& agent, const WordCame& message) {
   Word word = message.word;
   if (agent.word && agent.word->number <= word.number) agent.word.reset();
   agent.heard = {word.generation, word.number};
@@ -131,7 +131,7 @@ void Simulation::came(Agent& agent, const wire::Tells& message) {
   hand(agent, WordCame{std::move(word)});
 }
 
-void Simulation::came(Agent& agent, const wire::Shows& message) {
+void Simulation::came(Agent& agent, const StandingCame& message) {
   Standing standing = message.standing;
   if (bugs_.nobody_waited_for) {
     NodeNews news;
@@ -142,16 +142,16 @@ void Simulation::came(Agent& agent, const wire::Shows& message) {
   hand(agent, StandingCame{std::move(standing)});
 }
 
-void Simulation::came(Agent& agent, const wire::Vacates& message) {
+void Simulation::came(Agent& agent, const SeatVacated& message) {
   hand(agent, SeatVacated{message.seat});
 }
 
-void Simulation::came(Agent& agent, const wire::Unseats& message) {
+void Simulation::came(Agent& agent, const Unseated& message) {
   forget_board(agent);
   hand(agent, Unseated{message.why});
 }
 
-void Simulation::came(Agent& agent, const wire::Refuses& message) {
+void Simulation::came(Agent& agent, const Refused& message) {
   forget_board(agent);
   violate("refused: " + message.error.message);
 }

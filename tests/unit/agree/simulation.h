@@ -144,14 +144,14 @@ class Simulation {
   void renew(Agent& agent, Peer peer);
   void broken(Agent& agent, const std::string& why);
   void lose(Peer peer);
-  void came(Agent& agent, const wire::Seats& message);
-  void came(Agent& agent, const wire::Parks& message);
+  void came(Agent& agent, const Seated& message);
+  void came(Agent& agent, const Parked& message);
   void came(Agent& agent, const wire::Confirms& message);
-  void came(Agent& agent, const wire::Tells& message);
-  void came(Agent& agent, const wire::Shows& message);
-  void came(Agent& agent, const wire::Vacates& message);
-  void came(Agent& agent, const wire::Unseats& message);
-  void came(Agent& agent, const wire::Refuses& message);
+  void came(Agent& agent, const WordCame& message);
+  void came(Agent& agent, const StandingCame& message);
+  void came(Agent& agent, const SeatVacated& message);
+  void came(Agent& agent, const Unseated& message);
+  void came(Agent& agent, const Refused& message);
   void came(Agent& agent, const wire::LetsGo&);
   void forget_board(Agent& agent);
   // An agent's process.

@@ -32,24 +32,26 @@ struct Telling final : Board::Listener {
     if (generation) board->say({*generation, ++number, "of the stopped one"});
   }
 
-  void seated(const Seat& seat) override {
+  void hear(const BoardEvent& event) override {
+    std::visit([this](const auto& one) { on(one); }, event);
+  }
+  void on(const Seated& event) {
     tell('s');
-    if (seat.number == 0) generation = seat.generation;
+    if (event.seat.number == 0) generation = event.seat.generation;
     say_next();
   }
-  void parked(const std::string& /*why*/) override { tell('p'); }
-  void confirmed(TimePoint /*sent*/) override { tell('c'); }
-  void word(const Word& word) override {
-    if (word.number == number) say_next();
+  void on(const Parked& /*event*/) const { tell('p'); }
+  void on(const Confirmed& /*event*/) const { tell('c'); }
+  void on(const WordCame& event) {
+    if (event.word.number == number) say_next();
   }
-  void standing(const Standing& /*standing*/) override {}
-  void vacated(int /*seat*/) override {}
-  void unseated(const std::string& /*why*/) override {
+  void on(const Unseated& /*event*/) {
     generation.reset();
     tell('u');
   }
-  void unreachable(const std::string& /*why*/) override { tell('x'); }
-  void refused(const Error& /*error*/) override { tell('r'); }
+  void on(const Unreachable& /*event*/) const { tell('x'); }
+  void on(const Refused& /*event*/) const { tell('r'); }
+  void on(const auto& /*event*/) const {}
 };
 
 /// An agent in a process of its own. Make it before any board: it forks.

@@ -105,7 +105,7 @@ Story talking() {
 
 Story seated() {
   Story story = talking();
-  story.tell(wire::Seats{{1, 5}});
+  story.tell(Seated{{1, 5}});
   story.tell(wire::Confirms{1, true});
   story.forget();
   return story;
@@ -121,7 +121,7 @@ TEST_CASE("an agent connects when it claims, proves itself and claims its seat",
   CHECK(story.sent<wire::ClaimsSeat>()[0].claim.incarnation == "ab12");
   CHECK(story.sent<wire::ClaimsSeat>()[0].claim.seat == 1);
   CHECK(story.sent<wire::Renews>().size() == 1);
-  story.tell(wire::Seats{{1, 5}});
+  story.tell(Seated{{1, 5}});
   CHECK(story.told<Seated>()[0].seat == Seat{1, 5});
 }
 
@@ -139,7 +139,7 @@ TEST_CASE("a confirmation counts from when the renewal was sent", "[tcp_agent]")
 
 TEST_CASE("an agent without a seat is answered, and not confirmed", "[tcp_agent]") {
   Story story = talking();
-  story.tell(wire::Parks{"gpu-1 holds it"});
+  story.tell(Parked{"gpu-1 holds it"});
   story.tell(wire::Confirms{1, false});
   CHECK(story.told<Parked>()[0].why == "gpu-1 holds it");
   CHECK(story.told<Confirmed>().empty());
@@ -170,7 +170,7 @@ TEST_CASE("a holder that comes back and is parked is told that it has lost its s
   story.breaks();
   story.wait();
   story.shake_hands();
-  story.tell(wire::Parks{"gpu-9 holds it"});
+  story.tell(Parked{"gpu-9 holds it"});
   CHECK(story.told<Parked>().empty());
   REQUIRE(story.told<Unseated>().size() == 1);
   CHECK(story.told<Unseated>()[0].why == "gpu-9 holds it");
@@ -205,7 +205,7 @@ TEST_CASE("the newest text is published again over a new connection, once there 
   story.wait();
   story.shake_hands();
   CHECK(story.sent<wire::Publishes>().empty());
-  story.tell(wire::Seats{{1, 5}});
+  story.tell(Seated{{1, 5}});
   REQUIRE(story.sent<wire::Publishes>().size() == 1);
   CHECK(story.sent<wire::Publishes>()[0].text == "two");
 }
@@ -218,9 +218,9 @@ TEST_CASE("a word that the board has is not said again, and one that it lacks is
   story.forget();
   story.wait();
   story.shake_hands();
-  story.tell(wire::Seats{{0, 5}});
+  story.tell(Seated{{0, 5}});
   const bool has_it = GENERATE(true, false);
-  if (has_it) story.tell(wire::Tells{{5, 1, "go"}});
+  if (has_it) story.tell(WordCame{{5, 1, "go"}});
   const auto number = story.sent<wire::Renews>().at(0).number;
   story.tell(wire::Confirms{number, true});
   CHECK(story.sent<wire::Says>().size() == (has_it ? 0 : 1));
@@ -244,6 +244,27 @@ TEST_CASE("a connection that never becomes one, and a board that never greets, a
   CHECK(story.now - kAgentStart < Terms{}.lease);
 }
 
+TEST_CASE("another program at a port that a notice has named is no board, and tried again",
+          "[tcp_agent]") {
+  BoardConfig found = config();
+  found.address = {Address::Backend::file, {}, "/shared"};
+  Story story{.agent = TcpAgent(found), .board_token = "the token of somebody else here"};
+  story.take(story.agent.claim(kClaim, story.now));
+  story.shake_hands();
+  REQUIRE(story.told<Unreachable>().size() == 1);
+  CHECK(story.told<Refused>().size() == 0);
+}
+
+TEST_CASE("what forbids to connect ends the agent; what only prevents it does not", "[tcp_agent]") {
+  Story story;
+  story.take(story.agent.claim(kClaim, story.now));
+  story.take(story.agent.not_connected({Errc::peer_lost, "is not there yet"}, story.now));
+  CHECK(story.told<Refused>().size() == 0);
+  story.take(story.agent.not_connected({Errc::bad_config, "this is no folder"}, story.now));
+  CHECK(story.told<Refused>().size() == 1);
+  CHECK_FALSE(story.agent.deadline());
+}
+
 TEST_CASE("different tokens are told once, with the file to copy, and not tried again",
           "[tcp_agent]") {
   Story story;
@@ -259,7 +280,7 @@ TEST_CASE("different tokens are told once, with the file to copy, and not tried 
 
 TEST_CASE("an altered frame ends the connection, not the agent", "[tcp_agent]") {
   Story story = seated();
-  std::string body = story.session->outgoing.close(wire::bytes_of(wire::Seats{{0, 9}})).substr(4);
+  std::string body = story.session->outgoing.close(wire::bytes_of(Seated{{0, 9}})).substr(4);
   body[3] = static_cast<char>(body[3] ^ 1);
   story.take(story.agent.came(body, story.now));
   CHECK(story.told<Seated>().empty());
@@ -270,7 +291,7 @@ TEST_CASE("an agent that is not a holder any more forgets what it published, and
           "[tcp_agent]") {
   Story story = seated();
   story.take(story.agent.publish("one"));
-  story.tell(wire::Unseats{"gpu-9 holds the seat"});
+  story.tell(Unseated{"gpu-9 holds the seat"});
   CHECK(story.told<Unseated>().at(0).why == "gpu-9 holds the seat");
   CHECK_FALSE(story.agent.deadline().has_value());
   story.forget();
@@ -278,7 +299,7 @@ TEST_CASE("an agent that is not a holder any more forgets what it published, and
   story.take(story.agent.claim({"cd34", 1, 2, "job-7", "gpu-1"}, story.now));
   CHECK(story.told<TcpAgent::Connect>().size() == 1);
   story.shake_hands();
-  story.tell(wire::Seats{{1, 6}});
+  story.tell(Seated{{1, 6}});
   CHECK(story.sent<wire::Publishes>().empty());
 }
 

@@ -14,21 +14,24 @@ using testing::AtNodeZero;
 
 /// Keeps what one agent is told, as words.
 struct Told : Board::Listener {
-  void seated(const Seat& seat) override {
-    add("seated " + std::to_string(seat.number));
-    generation = seat.generation;
+  void hear(const BoardEvent& event) override {
+    std::visit([this](const auto& one) { on(one); }, event);
   }
-  void parked(const std::string& why) override { add("parked: " + why); }
-  void confirmed(TimePoint /*sent*/) override { ++confirmations; }
-  void word(const Word& word) override { add("word " + word.text); }
-  void standing(const Standing& standing) override {
-    add("standing " + standing.host + " " + standing.text);
+  void on(const Seated& event) {
+    add("seated " + std::to_string(event.seat.number));
+    generation = event.seat.generation;
   }
-  void vacated(int seat) override { add("vacated " + std::to_string(seat)); }
-  void unseated(const std::string& why) override { add("unseated: " + why); }
-  void unreachable(const std::string& why) override { add("unreachable: " + why); }
-  void refused(const Error& error) override { add("refused: " + error.message); }
-  void turned_away(const std::string& who_and_why) override { add("away: " + who_and_why); }
+  void on(const Parked& event) { add("parked: " + event.why); }
+  void on(const Confirmed& /*event*/) { ++confirmations; }
+  void on(const WordCame& event) { add("word " + event.word.text); }
+  void on(const StandingCame& event) {
+    add("standing " + event.standing.host + " " + event.standing.text);
+  }
+  void on(const SeatVacated& event) { add("vacated " + std::to_string(event.seat)); }
+  void on(const Unseated& event) { add("unseated: " + event.why); }
+  void on(const Unreachable& event) { add("unreachable: " + event.why); }
+  void on(const Refused& event) { add("refused: " + event.error.message); }
+  void on(const TurnedAway& event) { add("away: " + event.who_and_why); }
 
   void add(const std::string& line) { lines.push_back(line); }
   [[nodiscard]] bool has(const std::string& line) const {

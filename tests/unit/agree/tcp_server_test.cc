@@ -24,7 +24,7 @@ struct Keeper : TcpServer::Listener {
   void agent_says(TcpServer::Peer peer, const wire::FromAgent& message) override {
     if (const auto* claims = std::get_if<wire::ClaimsSeat>(&message)) {
       claimed.push_back(claims->claim.incarnation);
-      server->tell(peer, wire::Seats{{static_cast<int>(claimed.size()), 1}});
+      server->tell(peer, Seated{{static_cast<int>(claimed.size()), 1}});
     }
     if (const auto* renews = std::get_if<wire::Renews>(&message))
       server->tell(peer, wire::Confirms{renews->number, true});
@@ -45,15 +45,15 @@ struct Keeper : TcpServer::Listener {
 };
 
 struct Ear : Board::Listener {
-  void seated(const Seat& seat) override { seats.push_back(seat.number); }
-  void parked(const std::string& /*why*/) override {}
-  void confirmed(TimePoint /*sent*/) override { ++confirmations; }
-  void word(const Word& word) override { words.push_back(word.text); }
-  void standing(const Standing& /*standing*/) override {}
-  void vacated(int /*seat*/) override {}
-  void unseated(const std::string& /*why*/) override {}
-  void unreachable(const std::string& why) override { unreachable_because.push_back(why); }
-  void refused(const Error& error) override { refusals.push_back(error.message); }
+  void hear(const BoardEvent& event) override {
+    std::visit([this](const auto& one) { on(one); }, event);
+  }
+  void on(const Seated& event) { seats.push_back(event.seat.number); }
+  void on(const Confirmed& /*event*/) { ++confirmations; }
+  void on(const WordCame& event) { words.push_back(event.word.text); }
+  void on(const Unreachable& event) { unreachable_because.push_back(event.why); }
+  void on(const Refused& event) { refusals.push_back(event.error.message); }
+  void on(const auto& /*event*/) {}
 
   std::vector<int> seats;
   std::vector<std::string> words;
@@ -66,14 +66,13 @@ struct Ear : Board::Listener {
 struct ServerScene {
   explicit ServerScene(int seats = 4) {
     const auto address = SocketAddress::parse("127.0.0.1", "0");
-    server = std::move(TcpServer::open(io, *address, keeper).value());
+    server = std::move(TcpServer::open(io, {*address}, keeper).value());
     keeper.server = server.get();
     server->welcome(kServerToken, "job", seats, 10s);
   }
 
-  [[nodiscard]] std::string address() const {
-    return "127.0.0.1:" + std::to_string(server->port());
-  }
+  [[nodiscard]] int port() const { return std::stoi(endpoint_of(address()).port); }
+  [[nodiscard]] std::string address() const { return server->endpoints().front(); }
 
   std::unique_ptr<TcpBoard> agent(Ear& ear, const std::string& name,
                                   const std::string& token = kServerToken,
@@ -172,7 +171,7 @@ TEST_CASE("the longest text crosses in both directions", "[tcp_server]") {
   agent->publish(longest);
   scene.until([&] { return !scene.keeper.published.empty(); });
   CHECK(scene.keeper.published[0] == longest);
-  scene.server->tell(1, wire::Tells{{1, 1, longest}});
+  scene.server->tell(1, WordCame{{1, 1, longest}});
   scene.until([&] { return !ear.words.empty(); });
   CHECK(ear.words[0] == longest);
 }
@@ -191,13 +190,13 @@ TEST_CASE("an agent finds a server that comes only later, at the address of an e
           "[tcp_server]") {
   ServerScene scene;
   Ear ear;
-  const int port = scene.server->port();
+  const int port = scene.port();
   const auto agent = scene.agent(ear, "a");
   scene.until([&] { return ear.confirmations > 0; });
   scene.server.reset();
   scene.until([&] { return ear.unreachable_because.size() >= 2; });
   const auto address = SocketAddress::parse("127.0.0.1", std::to_string(port));
-  scene.server = std::move(TcpServer::open(scene.io, *address, scene.keeper).value());
+  scene.server = std::move(TcpServer::open(scene.io, {*address}, scene.keeper).value());
   scene.keeper.server = scene.server.get();
   scene.server->welcome(kServerToken, "job", 4, 10s);
   scene.until([&] { return ear.seats.size() == 2; });
@@ -208,7 +207,7 @@ TEST_CASE("an agent finds the board by its name, and tells a name that nobody kn
   ServerScene scene;
   Ear one, two;
   const auto named =
-      scene.agent(one, "a", kServerToken, "localhost:" + std::to_string(scene.server->port()));
+      scene.agent(one, "a", kServerToken, "localhost:" + std::to_string(scene.port()));
   const auto lost = scene.agent(two, "b", kServerToken, "no-such-host.invalid:29400");
   scene.until([&] { return one.confirmations > 0 && !two.unreachable_because.empty(); });
   CHECK_THAT(two.unreachable_because[0], ContainsSubstring("knows no-such-host.invalid"));
@@ -240,7 +239,7 @@ TEST_CASE("bytes that are no introduction end the connection, and change nothing
   const std::string bytes =
       GENERATE(std::string("GET / HTTP/1.1\r\n\r\n"), std::string("\xff\xff\xff\xff", 4),
                framed("hello"), framed(std::string(kLongestOfStranger, 'x')));
-  Stranger stranger(scene.server->port());
+  Stranger stranger(scene.port());
   stranger.send(bytes);
   scene.until([&] { return stranger.closed() && ear.confirmations > 0; });
   CHECK(scene.keeper.claimed == std::vector<std::string>{"a"});
@@ -249,7 +248,7 @@ TEST_CASE("bytes that are no introduction end the connection, and change nothing
 
 TEST_CASE("frames that were captured on another connection open nothing", "[tcp_server]") {
   ServerScene scene;
-  Stranger first(scene.server->port());
+  Stranger first(scene.port());
   AgentHandshake handshake(kServerToken, "job");
   const std::string introduction = framed(handshake.introduce(first.greeting(scene)).value());
   first.send(introduction);
@@ -262,7 +261,7 @@ TEST_CASE("frames that were captured on another connection open nothing", "[tcp_
   scene.until([&] { return scene.keeper.claimed.size() == 1; });
 
   SECTION("the whole conversation is sent again") {
-    Stranger second(scene.server->port());
+    Stranger second(scene.port());
     (void)second.greeting(scene);
     second.send(introduction);
     second.send(claim);
@@ -287,7 +286,7 @@ TEST_CASE("a crowd of strangers does not keep an agent out", "[tcp_server]") {
   ServerScene scene;
   std::vector<std::unique_ptr<Stranger>> crowd;
   for (std::size_t i = 0; i < 2 * room_for(4, 1024).all; ++i) {
-    crowd.push_back(std::make_unique<Stranger>(scene.server->port()));
+    crowd.push_back(std::make_unique<Stranger>(scene.port()));
     crowd.back()->send({"\0", 1});  // a frame that never becomes one
     scene.io.poll();
   }
@@ -303,7 +302,7 @@ TEST_CASE("connections that broke without a word do not keep a new one out", "[t
   const std::size_t most = room_for(1, 1024).agents;
   std::vector<std::unique_ptr<Stranger>> silent;
   for (std::size_t i = 0; i < most; ++i) {
-    silent.push_back(std::make_unique<Stranger>(scene.server->port()));
+    silent.push_back(std::make_unique<Stranger>(scene.port()));
     Stranger& one = *silent.back();
     AgentHandshake handshake(kServerToken, "job");
     one.send(framed(handshake.introduce(one.greeting(scene)).value()));
@@ -335,19 +334,19 @@ TEST_CASE("a host that drops packets is given up after a moment, and tried again
 
 TEST_CASE("a stranger that proves nothing is closed within seconds", "[tcp_server]") {
   ServerScene scene;
-  Stranger stranger(scene.server->port());
+  Stranger stranger(scene.port());
   (void)stranger.greeting(scene);
   scene.until([&] { return stranger.closed(); });
 }
 
 TEST_CASE("the server listens on its address alone", "[tcp_server]") {
   ServerScene scene;
-  const auto other = SocketAddress::parse("127.0.0.2", std::to_string(scene.server->port()));
+  const auto other = SocketAddress::parse("127.0.0.2", std::to_string(scene.port()));
   const UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   CHECK(::connect(fd.get(), other->pointer(), other->size()) != 0);
   CHECK(errno == ECONNREFUSED);
-  const auto same = SocketAddress::parse("127.0.0.1", std::to_string(scene.server->port()));
-  const auto second = TcpServer::open(scene.io, *same, scene.keeper);
+  const auto same = SocketAddress::parse("127.0.0.1", std::to_string(scene.port()));
+  const auto second = TcpServer::open(scene.io, {*same}, scene.keeper);
   REQUIRE(second.has_error());
   CHECK(second.error().code == Errc::blocked);
 }
@@ -356,7 +355,7 @@ TEST_CASE("an address that is not of this host cannot be listened on", "[tcp_ser
   boost::asio::io_context io;
   Keeper keeper;
   const auto address = SocketAddress::parse("192.0.2.1", "0");
-  CHECK(TcpServer::open(io, *address, keeper).has_error());
+  CHECK(TcpServer::open(io, {*address}, keeper).has_error());
   CHECK(SocketAddress::parse("0.0.0.0", "1")->is_wildcard());
   CHECK(SocketAddress::parse("::", "1")->is_wildcard());
   CHECK_FALSE(SocketAddress::parse("127.0.0.1", "1")->is_wildcard());
@@ -375,8 +374,9 @@ TEST_CASE("the server's room grows with the nodes, and stays within the descript
 
 TEST_CASE("a board may be destroyed by what its own listener does", "[tcp_server]") {
   struct Leaving : Ear {
-    void seated(const Seat& seat) override {
-      Ear::seated(seat);
+    void hear(const BoardEvent& event) override {
+      Ear::hear(event);
+      if (!std::holds_alternative<Seated>(event)) return;
       board->publish("not heard any more");
       board.reset();
     }

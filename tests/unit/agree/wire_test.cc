@@ -19,14 +19,14 @@ std::vector<FromAgent> from_agents() {
 }
 
 std::vector<FromBoard> from_boards() {
-  return {Seats{{3, 7}},
-          Parks{"why"},
+  return {Seated{{3, 7}},
+          Parked{"why"},
           Confirms{1, true},
-          Tells{{1, 2, "x"}},
-          Shows{{3, "ab", "host", "text"}},
-          Vacates{4},
-          Unseats{""},
-          Refuses{{Errc::usage, "no"}},
+          WordCame{{1, 2, "x"}},
+          StandingCame{{3, "ab", "host", "text"}},
+          SeatVacated{4},
+          Unseated{""},
+          Refused{{Errc::usage, "no"}},
           LetsGo{}};
 }
 
@@ -50,7 +50,7 @@ TEST_CASE("each message is read as it was written", "[wire]") {
   CHECK(claimed.terms.kill_margin == Duration(3));
   CHECK(std::get<Confirms>(board_message(bytes_of(Confirms{7, true})).value()).holds);
   CHECK_FALSE(std::get<Confirms>(board_message(bytes_of(Confirms{7, false})).value()).holds);
-  const auto refused = std::get<Refuses>(board_message(bytes_of(from_boards()[7])).value());
+  const auto refused = std::get<Refused>(board_message(bytes_of(from_boards()[7])).value());
   CHECK(refused.error.code == Errc::usage);
 }
 

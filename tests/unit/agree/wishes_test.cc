@@ -51,34 +51,4 @@ TEST_CASE("news that take no seat away change no wish", "[wishes]") {
   CHECK(wishes.version == 4);
 }
 
-TEST_CASE("each event of a board reaches the call of its name", "[wishes]") {
-  struct Names final : Board::Listener {
-    std::vector<std::string> heard{};
-    void seated(const Seat& seat) override {
-      heard.push_back("seated " + std::to_string(seat.number));
-    }
-    void parked(const std::string& why) override { heard.push_back("parked " + why); }
-    void confirmed(TimePoint) override { heard.emplace_back("confirmed"); }
-    void word(const Word& word) override { heard.push_back("word " + word.text); }
-    void standing(const Standing& one) override { heard.push_back("standing " + one.text); }
-    void vacated(int seat) override { heard.push_back("vacated " + std::to_string(seat)); }
-    void unseated(const std::string& why) override { heard.push_back("unseated " + why); }
-    void unreachable(const std::string& why) override { heard.push_back("unreachable " + why); }
-    void refused(const Error& error) override { heard.push_back("refused " + error.message); }
-  } names;
-  const std::vector<BoardEvent> events{Seated{{2, 7}},
-                                       Parked{"a"},
-                                       Confirmed{},
-                                       WordCame{{7, 1, "b"}},
-                                       StandingCame{{1, "i", "h", "c"}},
-                                       SeatVacated{3},
-                                       Unseated{"d"},
-                                       Unreachable{"e"},
-                                       Refused{{Errc::usage, "f"}}};
-  for (const BoardEvent& event : events) tell(names, event);
-  CHECK(names.heard == std::vector<std::string>{"seated 2", "parked a", "confirmed", "word b",
-                                                "standing c", "vacated 3", "unseated d",
-                                                "unreachable e", "refused f"});
-}
-
 }  // namespace safelaunch::agree

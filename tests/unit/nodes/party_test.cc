@@ -3,6 +3,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "catch.h"
+#include "safelaunch/host/network.h"
 
 using namespace safelaunch;
 using namespace safelaunch::nodes;
@@ -44,11 +45,11 @@ class PartyScene : Party::Listener {
   }
   void sit(int seat) {
     party->take(agree::Joins{});
-    hears->seated({seat, 1});
-    hears->confirmed(Clock::now());
+    hears->hear(agree::Seated{{seat, 1}});
+    hears->hear(agree::Confirmed{Clock::now()});
   }
   void be_told(const agree::Decision& decision) {
-    hears->word({1, ++word_, agree::to_text(decision)});
+    hears->hear(agree::WordCame{{1, ++word_, agree::to_text(decision)}});
   }
   /// A member that is ready, and one whose attempt runs.
   void be_called() {
@@ -93,7 +94,7 @@ TEST_CASE("an agent that joins claims its seat, and publishes once it has it", "
   REQUIRE(node.board->claims.size() == 1);
   CHECK(node.board->claims.front().seat == 1);
   CHECK(node.board->published.empty());
-  node.hears->seated({1, 1});
+  node.hears->hear(agree::Seated{{1, 1}});
   REQUIRE(node.board->published.size() == 1);
   CHECK(agree::news_from(node.board->published.front())->phase == agree::NodePhase::joined);
   CHECK(node.party->seat() == 1);
@@ -118,7 +119,8 @@ TEST_CASE("the holder of seat 0 speaks at the board", "[party]") {
   CHECK(node.party->leads());
   REQUIRE(node.board->words.size() == 1);
   CHECK(agree::decision_from(node.board->words.front().text)->order == agree::Order::gather);
-  node.hears->standing({1, "m1", "gpu-1", agree::to_text(agree::NodeNews{.workers = 4})});
+  node.hears->hear(
+      agree::StandingCame{{1, "m1", "gpu-1", agree::to_text(agree::NodeNews{.workers = 4})}});
   REQUIRE(node.all<agree::NodeTold>().size() == 1);
   CHECK(node.all<agree::NodeTold>().front().news.workers == 4);
 }
@@ -140,7 +142,7 @@ TEST_CASE("a board that cannot be used ends the run at once: there is nothing to
           "[party]") {
   PartyScene node(1);
   node.party->take(agree::Joins{});
-  node.hears->refused({Errc::bad_config, "the token is another one"});
+  node.hears->hear(agree::Refused{{Errc::bad_config, "the token is another one"}});
   const auto ends = node.all<agree::EndHere>();
   REQUIRE(ends.size() == 1);
   CHECK(ends.front().exit_code == 78);
@@ -151,8 +153,8 @@ TEST_CASE("a node whose seats are all taken, and a board that is silent, are tol
           "[party]") {
   PartyScene node(1);
   node.party->take(agree::Joins{});
-  node.hears->parked("seat 1 is held by gpu-9");
-  node.hears->unreachable("connection refused");
+  node.hears->hear(agree::Parked{"seat 1 is held by gpu-9"});
+  node.hears->hear(agree::Unreachable{"connection refused"});
   std::string told;
   for (const agree::TellUser& one : node.all<agree::TellUser>()) told += one.text + "\n";
   CHECK(told.find("seat 1 is held by gpu-9") != std::string::npos);
@@ -161,7 +163,7 @@ TEST_CASE("a node whose seats are all taken, and a board that is silent, are tol
 TEST_CASE("an agent that node 0 did not let in is told there", "[party]") {
   PartyScene node(0);
   node.sit(0);
-  node.hears->turned_away("gpu-9: it has another token");
+  node.hears->hear(agree::TurnedAway{"gpu-9: it has another token"});
   REQUIRE(node.all<agree::TellUser>().size() == 1);
   CHECK(node.all<agree::TellUser>().front().text.find("gpu-9: it has another token") !=
         std::string::npos);
@@ -172,15 +174,15 @@ TEST_CASE("a node whose lease is lost kills what runs", "[party]") {
   node.sit(1);
   node.be_called();
   node.start();
-  node.hears->unseated("the board counts it as gone");
+  node.hears->hear(agree::Unseated{"the board counts it as gone"});
   CHECK(node.all<agree::KillHere>().size() == 1);
 }
 
 TEST_CASE("a seat that becomes empty is told to the leader's run", "[party]") {
   PartyScene node(0);
   node.sit(0);
-  node.hears->standing({2, "m2", "gpu-2", agree::to_text(agree::NodeNews{})});
-  node.hears->vacated(2);
+  node.hears->hear(agree::StandingCame{{2, "m2", "gpu-2", agree::to_text(agree::NodeNews{})}});
+  node.hears->hear(agree::SeatVacated{2});
   const auto silent = node.all<agree::NodeSilent>();
   REQUIRE(silent.size() == 1);
   CHECK(silent.front().seat == 2);
@@ -193,7 +195,7 @@ TEST_CASE("a deadline of the agreement comes by itself", "[party]") {
   node.be_called();
   node.start();
   // Confirmed long ago: the lease is over.
-  node.hears->confirmed(Clock::now() - 1h);
+  node.hears->hear(agree::Confirmed{Clock::now() - 1h});
   while (node.all<agree::KillHere>().empty()) REQUIRE(node.io.run_one_for(60s) > 0);
   CHECK(node.all<agree::KillHere>().size() == 1);
 }
@@ -256,6 +258,22 @@ TEST_CASE("node 0 keeps a tcp board; one in etcd or in a folder is kept by nobod
   CHECK(keeps("tcp://127.0.0.1:29400", std::nullopt));
   CHECK_FALSE(keeps("etcd://203.0.113.9:2379", 0));
   CHECK_FALSE(keeps("file:///shared/board", 0));
+}
+
+TEST_CASE("an agent that may keep a board for others to find knows where it can listen",
+          "[party]") {
+  const auto addresses = [](const std::string& address, const std::string& head) {
+    plan::PartyPlan party = meeting_at(address);
+    party.placement.head = head;
+    return board_of(party, {"secret", "the file t"}, {}).own_addresses;
+  };
+  CHECK(addresses("tcp://127.0.0.1:29400", "127.0.0.1").empty());
+  REQUIRE_FALSE(addresses("file:///shared/board", "203.0.113.9").empty());
+  for (const std::string& one : addresses("file:///shared/board", "203.0.113.9")) {
+    CHECK(host::route_to(one).kind == host::Route::Kind::local);
+    CHECK(addresses("file:///shared/board", one).front() == one);
+  }
+  CHECK(addresses("file:///shared/board", "127.0.0.1").front() == "127.0.0.1");
 }
 
 TEST_CASE("the board knows the job's secret, and where to remember that it was there", "[party]") {
