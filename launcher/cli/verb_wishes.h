@@ -18,6 +18,8 @@ namespace safelaunch::cli {
 struct CleanWords {
   settings::CleanPolicy policy = settings::CleanPolicy::ours;
   bool all_mine = false;
+  std::optional<int> pid{};
+  bool yes = false;
   bool dry_run = false;
   bool json = false;
 };
