@@ -64,6 +64,7 @@ struct RunsWords {
 
 struct StacksWords {
   bool all = false;
+  bool tree = false;
   bool json = false;
 };
 
@@ -78,6 +79,7 @@ struct StopWords {
 
 struct TestWords {
   std::optional<int> ranks{};
+  std::vector<std::string> fewer{};
   std::vector<std::string> backends{};
   std::optional<Duration> init_timeout{};
   std::optional<Duration> collective_timeout{};
