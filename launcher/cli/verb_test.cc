@@ -30,10 +30,10 @@ constexpr std::array kTestOptions{
     settings::Option{.name = "try-processes",
                      .kind = settings::OptionKind::list,
                      .put = settings::put_into<&TestWords::fewer>,
-                     .value = "N,N,...",
+                     .value = "N",
                      .fallback = "1",
-                     .help = "how many ranks to try next where a backend fails, until one number "
-                             "works"},
+                     .help = "how many ranks to try next, one after the other, where a backend "
+                             "fails, repeated or with commas"},
     settings::Option{.name = "backend",
                      .kind = settings::OptionKind::list,
                      .put = settings::put_into<&TestWords::backends>,
