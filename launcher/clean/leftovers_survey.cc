@@ -12,6 +12,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/host/identity.h"
+#include "safelaunch/host/proc.h"
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/host/process_tree.h"
 #include "safelaunch/host/sockets.h"
@@ -269,6 +270,89 @@ std::vector<StaleProcess> survey(const Needs& needs, const Surroundings& us) {
   for (const Candidate& candidate : candidates)
     if (auto found = classify_stale(candidate, us)) stale.push_back(std::move(*found));
   return stale;
+}
+
+// A person may end what nobody can prove stale, so only what would harm the asker or the host is
+// refused, and all that the number stands for is shown before.
+
+std::string why_never_named(const host::ProcessFacts& process, const Surroundings& us) {
+  const int pid = process.id.pid;
+  if (pid == 1) return "it is PID 1";
+  if (pid == us.self || std::ranges::find(us.ancestors, pid) != us.ancestors.end())
+    return "this safelaunch runs below it";
+  if (process.comm == "safelaunch") return "it is a safelaunch; `safelaunch stop RUN` ends a job";
+  if (process.uid != us.host.uid && us.host.uid != 0)
+    return fmt::format("it belongs to user {}", host::user_name(process.uid));
+  return {};
+}
+
+namespace {
+
+Result<host::ProcessFacts> process_to_end(int pid, const Surroundings& us) {
+  const auto refused = [&](const std::string& why) {
+    return Error{Errc::usage, fmt::format("pid {} is not ended: {}", pid, why)};
+  };
+  if (!host::proc_can_be_believed())
+    return Error{Errc::os, "/proc shows the processes of another pid namespace"};
+  const auto named = host::facts_of(pid);
+  if (!named) return refused("there is no such process, or /proc hides it");
+  if (const std::string why = why_never_named(*named, us); !why.empty()) return refused(why);
+  if (host::resident_bytes_of(pid) == 0)
+    return refused("it is a thread of the kernel, or has ended");
+  for (const host::ProcessFacts& below : host::tree_of(named->id, host::Procfs()))
+    if (below.comm == "safelaunch")
+      return refused(
+          fmt::format("a safelaunch (pid {}) runs below it; `safelaunch stop RUN` ends "
+                      "that first",
+                      below.id.pid));
+  return *named;
+}
+
+std::string cpu_between(const host::ProcessFacts& before, const host::TreeSample& after,
+                        Duration watch) {
+  for (const host::ProcessSample& process : after.processes)
+    if (process.facts.id == before.id)
+      return fmt::format("{} of CPU in the last {}",
+                         describe_duration(process.facts.cpu - before.cpu),
+                         describe_duration(watch));
+  return "it has ended meanwhile";
+}
+
+StaleProcess told(const host::ProcessFacts& process, const Needs& needs, std::string why) {
+  const int pid = process.id.pid;
+  Candidate candidate;
+  candidate.process = process;
+  candidate.holds.push_back(rough_size(host::resident_bytes_of(pid)) + " of memory");
+  for (const KnownHolding& held : needs.held)
+    if (held.pid == pid) candidate.holds.push_back(held.what);
+  take_inventory({&candidate});
+  return {.process = process,
+          .command = host::short_command_of(pid, process.comm),
+          .holds = std::move(candidate.holds),
+          .claim = Claim::told,
+          .why = std::move(why)};
+}
+
+}  // namespace
+
+Result<std::vector<StaleProcess>> survey_named(int pid, const Needs& needs,
+                                               const Surroundings& us) {
+  const Result<host::ProcessFacts> named = process_to_end(pid, us);
+  if (!named) return named.error();
+  const host::Procfs table;
+  const host::TreeSample before = host::sample_tree(named->id, Clock::now(), table);
+  std::this_thread::sleep_for(needs.watch);
+  const host::TreeSample after = host::sample_tree(named->id, Clock::now(), table);
+  std::vector<StaleProcess> tree;
+  for (const host::ProcessSample& process : before.processes) {
+    std::string why = cpu_between(process.facts, after, needs.watch);
+    if (!tree.empty())
+      why = fmt::format("below pid {}, {}", process.facts.parent, why);
+    else if (const std::string doing = host::classify(before, after).doing; !doing.empty())
+      why += ", " + doing;
+    tree.push_back(told(process.facts, needs, std::move(why)));
+  }
+  return tree;
 }
 
 StaleFiles survey_files(FoundFiles found, const host::HostIdentity& host,

@@ -139,14 +139,27 @@ std::vector<Removal> remove(const Leftovers& left, settings::CleanPolicy policy)
   return removals;
 }
 
+namespace {
+
+/// The way for a person to end what was left alone; empty where there is none.
+std::string way_to_end(const StaleProcess& stale) {
+  if (stale.claim == Claim::orphan) return "; `safelaunch clean --policy orphans` ends it";
+  if (stale.claim != Claim::unproven || !stale.launcherless) return {};
+  return fmt::format("; `safelaunch clean --pid {}` shows it, asks and ends it",
+                     stale.process.id.pid);
+}
+
+std::string way_to_end(const StaleFile&) {
+  return {};
+}
+
+}  // namespace
+
 std::string describe(const Removal& removal) {
-  const auto words = [](const auto& stale) { return describe(stale); };
-  const auto* process = std::get_if<StaleProcess>(&removal.what);
-  const bool may_be_ended = process != nullptr && process->claim == Claim::orphan;
-  return fmt::format("{}: {}{}", removal.done, std::visit(words, removal.what),
-                     may_be_ended && removal.done == kLeftAlone
-                         ? "; `safelaunch clean --policy orphans` ends it"
-                         : "");
+  const auto words = [&](const auto& stale) {
+    return describe(stale) + (removal.done == kLeftAlone ? way_to_end(stale) : "");
+  };
+  return fmt::format("{}: {}", removal.done, std::visit(words, removal.what));
 }
 
 }  // namespace safelaunch::clean

@@ -292,6 +292,7 @@ std::optional<StaleProcess> classify_stale(const Candidate& candidate, const Sur
 }
 
 bool acts_on(settings::CleanPolicy policy, Claim claim) {
+  if (claim == Claim::told) return true;
   switch (policy) {
     case settings::CleanPolicy::off: return false;
     case settings::CleanPolicy::ours: return claim == Claim::ours;

@@ -117,8 +117,8 @@ std::string spelling(const settings::Option& option) {
 
 std::string help_of(const Verb& verb) {
   if (&verb == &kRunVerb) return general_help();
-  return fmt::format("{}\n\n{}\n\n{}\n{}{}{}", usage_of(verb), wrapped(verb.purpose, 0),
-                     tr("Options:"), options_in_words(verb), row("-h,--help", "this"),
+  return fmt::format("{}\n\n{}\n\n{}\n{}{}{}", usage_of(verb), wrapped(tr(verb.purpose), 0),
+                     tr("Options:"), options_in_words(verb), row("-h,--help", tr("this")),
                      examples_in_words(verb));
 }
 

@@ -4,7 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/log.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/clean/leftovers_survey.h"
 #include "safelaunch/gpu/memory.h"
 #include "safelaunch/gpu/reader.h"
@@ -26,13 +28,26 @@ constexpr std::array kCleanOptions{
                      .put = settings::put_into<&CleanWords::policy>,
                      .fallback = "ours",
                      .help = "what clean may end and remove",
-                     .choices = "off|ours|orphans"},
+                     .choices = "off|ours|orphans",
+                     .excludes = "pid"},
     settings::Option{.name = "all-mine",
                      .put = settings::put_into<&CleanWords::all_mine>,
                      .help =
                          "also remove segments of yours in /dev/shm that no run of safelaunch has "
                          "recorded: another container's jobs may have made them",
                      .excludes = "policy"},
+    settings::Option{.name = "pid",
+                     .kind = settings::OptionKind::count,
+                     .put = settings::put_into<&CleanWords::pid>,
+                     .value = "N",
+                     .help = "show this process of yours and all below it, ask, and end them: a "
+                             "leftover that nothing proves to be one",
+                     .range = {1, 4'194'304},
+                     .excludes = "all-mine"},
+    settings::Option{.name = "yes",
+                     .letter = 'y',
+                     .put = settings::put_into<&CleanWords::yes>,
+                     .help = "with --pid: ask nothing"},
     settings::Option{.name = "dry-run",
                      .put = settings::put_into<&CleanWords::dry_run>,
                      .help = "say what would be done, and do nothing"},
@@ -97,10 +112,50 @@ Json to_json(const clean::StaleFile& stale) {
       {"kind", "file"}, {"path", stale.file.path}, {"bytes", stale.file.bytes}, {"why", stale.why}};
 }
 
+bool has_gone(const clean::Removal& removal) {
+  return removal.done != name(clean::EndResult::refused) &&
+         removal.done != name(clean::EndResult::survived);
+}
+
+bool is_wanted() {
+  const auto line = ask(tr("End all of this for good? [y/N] "));
+  const std::string word = lower(trimmed(line.value_or("")));
+  return word == "y" || word == "yes";
+}
+
+// A person's word takes the place of the proof, so it is shown first what ends.
+int end_named(const CleanWords& given) {
+  if (!given.yes && !given.dry_run && (given.json || !can_ask()))
+    return refuse({Errc::usage,
+                   "--pid asks on the terminal before it ends anything; where it cannot, "
+                   "--dry-run shows the processes, and --yes ends them"});
+  const auto tree =
+      clean::survey_named(*given.pid, all_that_is_held(gpu_facts()), clean::read_surroundings());
+  if (!tree) return refuse(tree.error());
+  const clean::Leftovers left{*tree, {}};
+  const auto planned = clean::plan_removal(left, settings::CleanPolicy::ours);
+  if (given.dry_run && given.json) return answer(removals_json(planned));
+  if (!given.json) answer_in_prose(render_removals(planned));
+  if (given.dry_run) return 0;
+  if (!given.yes && !is_wanted()) {
+    warn("nothing was ended");
+    return kInterruptedStatus;
+  }
+  const auto ended = clean::remove(left, settings::CleanPolicy::ours);
+  if (given.json)
+    answer(removals_json(ended));
+  else
+    for (std::size_t i = 0; i < ended.size(); ++i)
+      answer(fmt::format("{}: pid {}\n", ended[i].done, (*tree)[i].process.id.pid));
+  return std::ranges::all_of(ended, has_gone) ? 0 : exit_code_of(Errc::os);
+}
+
 int clean_up(std::span<const std::string> words) {
   CleanWords given;
   std::vector<std::string> rest;
   if (const auto status = settle(kCleanVerb, words, &given, rest)) return *status;
+  if (given.yes && !given.pid) return refuse({Errc::usage, "--yes goes with --pid N"});
+  if (given.pid) return end_named(given);
   const clean::Leftovers left = find_leftovers();
   const settings::CleanPolicy policy = policy_of(given);
   const std::vector<clean::Removal> lines =
@@ -129,14 +184,16 @@ std::string removals_json(std::span<const clean::Removal> lines) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-const Verb kCleanVerb{.name = "clean",
-                      .function = clean_up,
-                      .help = "what earlier runs left: processes, segments, locks",
-                      .usage = "[OPTIONS]",
-                      .purpose =
-                          "Lists what earlier runs left, says why each is taken for a leftover, "
-                          "and ends or removes what is provably safelaunch's.",
-                      .example = "safelaunch clean --dry-run",
-                      .options = kCleanOptions};
+const Verb kCleanVerb{
+    .name = "clean",
+    .function = clean_up,
+    .help = "what earlier runs left: processes, segments, locks",
+    .usage = "[OPTIONS]",
+    .purpose =
+        "Lists what earlier runs left, says why each is taken for a leftover, "
+        "and ends or removes what is provably safelaunch's. With --pid it ends what you "
+        "name, after it has shown it and asked.",
+    .example = "safelaunch clean --dry-run\nsafelaunch clean --pid 4711",
+    .options = kCleanOptions};
 
 }  // namespace safelaunch::cli

@@ -1,12 +1,9 @@
 #include "verb_init.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <iostream>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
@@ -114,7 +111,7 @@ InitFacts read_init_facts(const Environment& environment) {
 }
 
 InFile what_is_at(const std::string& file) {
-  struct stat there {};
+  struct stat there{};
   if (::lstat(file.c_str(), &there) != 0) return InFile::nothing;
   return S_ISREG(there.st_mode) ? InFile::text : InFile::something_else;
 }
@@ -127,12 +124,6 @@ Result<std::string> file_to_write(const InitWords& given, const Environment& env
   if (const auto may = check_overwriting(file, what_is_at(file), given.force); !may)
     return may.error();
   return file;
-}
-
-std::optional<std::string> type_in_answer(const std::string& question) {
-  std::fputs(question.c_str(), stderr);
-  std::string line;
-  return std::getline(std::cin, line) ? std::optional(line) : std::nullopt;
 }
 
 int write(const std::string& file, const InitAnswers& answers) {
@@ -150,12 +141,11 @@ int write_config(std::span<const std::string> words) {
   if (!file) return refuse(file.error());
   const auto questions = init_questions(read_init_facts(environment));
   if (given.yes) return write(*file, proposed_answers(questions));
-  if (isatty(STDIN_FILENO) == 0 || isatty(STDERR_FILENO) == 0)
+  if (!can_ask())
     return refuse({Errc::usage,
                    "init asks on the terminal, and there is none; --yes takes what is "
                    "proposed for this machine"});
-  const auto answers =
-      ask_all(questions, type_in_answer, [](const std::string& why) { warn(why); });
+  const auto answers = ask_all(questions, ask, [](const std::string& why) { warn(why); });
   if (answers) return write(*file, *answers);
   warn("nothing was written");
   return kInterruptedStatus;

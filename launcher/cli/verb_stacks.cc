@@ -64,6 +64,10 @@ constexpr std::array kStacksOptions{
     settings::Option{.name = "all",
                      .put = settings::put_into<&StacksWords::all>,
                      .help = "every thread with every frame"},
+    settings::Option{.name = "tree",
+                     .put = settings::put_into<&StacksWords::tree>,
+                     .help = "the job's processes from the launcher down, with state and CPU",
+                     .excludes = "all"},
     settings::Option{
         .name = "json", .put = settings::put_into<&StacksWords::json>, .help = "as JSON"},
 };
@@ -74,15 +78,18 @@ int tell_stacks(std::span<const std::string> words) {
   if (const auto status = settle(kStacksVerb, words, &given, rest)) return *status;
   if (!host::proc_can_be_believed())
     return refuse({Errc::os, "/proc shows the processes of another pid namespace"});
-  const auto jobs = rest.empty() ? places_of_any() : places_of_named(rest.front());
+  auto jobs = rest.empty() ? places_of_any() : places_of_named(rest.front());
   if (!jobs) return refuse(jobs.error());
+  for (stacks::JobPlaces& job : *jobs)
+    if (!given.tree) job.tree.clear();
   if (given.json) return answer(stacks::places_json(*jobs));
   if (jobs->empty())
     return answer_in_prose(
         "no job of yours runs under safelaunch, and no process has RANK in its "
         "environment; safelaunch stacks PID looks at any other\n");
   std::string text;
-  for (const stacks::JobPlaces& job : *jobs) text += stacks::render(job, given.all);
+  for (const stacks::JobPlaces& job : *jobs)
+    text += given.tree ? stacks::render_tree(job) : stacks::render(job, given.all);
   return answer_in_prose(text);
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <thread>
 
+#include "job_network.h"
 #include "recorded_runs.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/harmless.h"
@@ -63,6 +64,7 @@ class LiveRanks {
   };
   std::optional<Counted> counted_;
   std::optional<double> collectives_a_second_;
+  JobNetwork network_;
 };
 
 using std::chrono_literals::operator""ms;
@@ -90,6 +92,7 @@ void LiveRanks::look(report::RunStatus& status) {
 void LiveRanks::look_once(const report::RunStatus& status) {
   std::map<ProcessId, Seen> before = std::exchange(seen_, {});
   ranks_.clear();
+  std::vector<int> pids;
   for (const auto& [rank, process] : stacks::ranks_below(status.process)) {
     const TimePoint now = Clock::now();
     auto usage = host::usage_of(process, now, table_);
@@ -102,9 +105,11 @@ void LiveRanks::look_once(const report::RunStatus& status) {
       seen.figures.cpu = host::cpu_percent(known->second.usage, seen.usage);
     if (const auto activity = sampler_.look(rank, process, now))
       seen.figures.doing = fmt::format("{}: {}", name(activity->activity), activity->doing);
+    pids.insert(pids.end(), seen.usage.pids.begin(), seen.usage.pids.end());
     ranks_.emplace(rank.value, process);
     seen_.emplace(process, std::move(seen));
   }
+  network_.look(pids, Clock::now());
 }
 
 // A rate needs two counts; where somebody watches, later questions are rare.
@@ -146,6 +151,7 @@ void LiveRanks::look_at_gpus() {
 
 void LiveRanks::tell(report::RunStatus& status) const {
   status.gpus = gpus_;
+  status.network = network_.figures();
   if (collectives_a_second_) status.collectives_a_second = collectives_a_second_;
   for (const auto& [rank, process] : ranks_) {
     const Seen& seen = seen_.at(process);

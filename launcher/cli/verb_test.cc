@@ -3,6 +3,7 @@
 #include <array>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/doctor/examine.h"
 #include "safelaunch/gpu/devices.h"
 #include "safelaunch/plan/typed_command.h"
@@ -26,6 +27,13 @@ constexpr std::array kTestOptions{
                      .fallback = "one a GPU; 2 without GPUs",
                      .help = "how many ranks; on GPUs at most one each",
                      .range = {1, 1024}},
+    settings::Option{.name = "try-processes",
+                     .kind = settings::OptionKind::list,
+                     .put = settings::put_into<&TestWords::fewer>,
+                     .value = "N",
+                     .fallback = "1",
+                     .help = "how many ranks to try next, one after the other, where a backend "
+                             "fails, repeated or with commas"},
     settings::Option{.name = "backend",
                      .kind = settings::OptionKind::list,
                      .put = settings::put_into<&TestWords::backends>,
@@ -59,7 +67,22 @@ struct Trial {
   trial::Survey python;
   doctor::HostFacts facts;
   std::vector<doctor::Advice> advices;
+  std::vector<int> fewer;  ///< how many ranks are tried next where a backend fails
 };
+
+Result<std::vector<int>> numbers_in(const std::vector<std::string>& words) {
+  if (words.empty()) return std::vector<int>{1};
+  std::vector<int> numbers;
+  for (const std::string& word : words) {
+    const auto number = to_number(word);
+    if (!number || *number < 1)
+      return Error{
+          Errc::usage,
+          fmt::format("--try-processes: '{}' is not a number of ranks, as in 8,4,2,1", word)};
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
 
 // The Python of a command, or the one that would run a script here.
 Result<std::string> python_to_test(const std::vector<std::string>& command,
@@ -127,22 +150,44 @@ class Printer {
   bool json_ = false;
 };
 
+/// The result of a scene; nullopt and the status to end with where a signal or an error cuts it
+/// short.
+std::optional<trial::Tried> play_one(const Trial& trial, const trial::Scene& scene,
+                                     const Printer& printer, int& status) {
+  auto played = trial::play(scene, trial.setup, trial.folder);
+  if (!played) {
+    status = refuse(played.error());
+    return std::nullopt;
+  }
+  if (const auto* interrupted = std::get_if<trial::Interrupted>(&*played)) {
+    printer.as_it_happens("interrupted; all ranks have ended\n");
+    status = 128 + interrupted->signal;
+    return std::nullopt;
+  }
+  return std::get<trial::Tried>(*std::move(played));
+}
+
 /// Plays the scenes; gives the status to end with where a signal or an error cuts that short.
 std::optional<int> play_into(std::vector<trial::Tried>& tried, const Trial& trial,
                              const std::vector<trial::Scene>& scenes, const Printer& printer) {
   for (const trial::Scene& scene : scenes) {
     printer.as_it_happens(trial::begin_of(scene));
     tried.emplace_back().scene = scene;
+    int status = 0;
     if (scene.absent.empty()) {
-      auto played = trial::play(scene, trial.setup, trial.folder);
-      if (!played) return refuse(played.error());
-      if (const auto* interrupted = std::get_if<trial::Interrupted>(&*played)) {
-        printer.as_it_happens("interrupted; all ranks have ended\n");
-        return 128 + interrupted->signal;
-      }
-      tried.back() = std::get<trial::Tried>(*std::move(played));
+      auto played = play_one(trial, scene, printer, status);
+      if (!played) return status;
+      tried.back() = *std::move(played);
     }
     printer.as_it_happens(trial::rest_of(tried.back()));
+    if (!scene.absent.empty()) continue;
+    for (const trial::Scene& fewer : trial::with_fewer_ranks(tried.back(), trial.fewer)) {
+      auto played = play_one(trial, fewer, printer, status);
+      if (!played) return status;
+      printer.as_it_happens(trial::line_of_fewer(*played));
+      tried.back().fewer.push_back(*std::move(played));
+      if (tried.back().fewer.back().works) break;
+    }
   }
   return std::nullopt;
 }
@@ -159,6 +204,8 @@ int play_all(const Trial& trial, const std::vector<trial::Scene>& scenes, bool j
 
 /// Settles everything but the ranks, by the options, the Python and the host.
 Result<Trial> prepare(const TestWords& given) {
+  const auto fewer = numbers_in(given.fewer);
+  if (!fewer) return fewer.error();
   trial::Setup setup;
   setup.environment = current_environment();
   auto python = python_to_test(given.command, setup.environment);
@@ -173,8 +220,8 @@ Result<Trial> prepare(const TestWords& given) {
   if (!survey) return survey.error();
   doctor::HostFacts facts = facts_for(setup.python, setup.environment);
   std::vector<doctor::Advice> advices = doctor::examine(facts);
-  return Trial{std::move(setup), *std::move(folder), *std::move(survey), std::move(facts),
-               std::move(advices)};
+  return Trial{std::move(setup), *std::move(folder), *std::move(survey),
+               std::move(facts), std::move(advices), *fewer};
 }
 
 int test_host(std::span<const std::string> words) {

@@ -18,6 +18,8 @@ namespace safelaunch::cli {
 struct CleanWords {
   settings::CleanPolicy policy = settings::CleanPolicy::ours;
   bool all_mine = false;
+  std::optional<int> pid{};
+  bool yes = false;
   bool dry_run = false;
   bool json = false;
 };
@@ -62,6 +64,7 @@ struct RunsWords {
 
 struct StacksWords {
   bool all = false;
+  bool tree = false;
   bool json = false;
 };
 
@@ -76,6 +79,7 @@ struct StopWords {
 
 struct TestWords {
   std::optional<int> ranks{};
+  std::vector<std::string> fewer{};
   std::vector<std::string> backends{};
   std::optional<Duration> init_timeout{};
   std::optional<Duration> collective_timeout{};

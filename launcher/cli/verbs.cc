@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <iostream>
 
 #include "help.h"
 #include "safelaunch/base/format.h"
@@ -224,6 +225,16 @@ int refuse(const Error& error) {
 
 int tell(const Result<std::string>& text) {
   return text ? answer(*text) : refuse(text.error());
+}
+
+bool can_ask() {
+  return ::isatty(STDIN_FILENO) != 0 && ::isatty(STDERR_FILENO) != 0;
+}
+
+std::optional<std::string> ask(const std::string& question) {
+  std::fputs(question.c_str(), stderr);
+  std::string line;
+  return std::getline(std::cin, line) ? std::optional(line) : std::nullopt;
 }
 
 void warn(std::string_view text) {

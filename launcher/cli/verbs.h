@@ -112,6 +112,12 @@ int refuse(const Error& error);
 /// Writes the answer, or says why there is none. Returns the status.
 int tell(const Result<std::string>& text);
 
+/// Whether a person can be asked: stdin and stderr are a terminal.
+[[nodiscard]] bool can_ask();
+
+/// Asks on the terminal, behind `question`. Returns the line; nullopt at its end (Ctrl-D).
+[[nodiscard]] std::optional<std::string> ask(const std::string& question);
+
 /// A word of warning on stderr.
 void warn(std::string_view text);
 

@@ -141,6 +141,12 @@ std::string limits_of(const HostFacts& facts) {
                      shown(facts.limits.processes.soft));
 }
 
+std::string clock_of(const HostFacts& facts) {
+  if (!facts.clock) return {};
+  if (!facts.clock->kept) return "no time service keeps it; only jobs of several nodes need one";
+  return fmt::format("kept by a time service, at most {}ms off", facts.clock->error.count());
+}
+
 std::string locks_of(const HostFacts& facts) {
   return facts.locks.empty() ? "no stale lock of an extension"
                              : fmt::format("{} of extensions", facts.locks.size());
@@ -172,6 +178,7 @@ std::vector<LookedAt> looked_at(const HostFacts& facts, std::span<const Advice> 
   themes.add("interfaces", interfaces_of(facts), {cause::kIfnameMissing, cause::kWrongInterface});
   themes.add("limits", limits_of(facts),
              {cause::kOpenFiles, cause::kThreadLimit, cause::kIbMemlock, cause::kStackUnlimited});
+  themes.add("clock", clock_of(facts), {cause::kClockSkew});
   themes.add("locks", locks_of(facts), {cause::kExtensionLock});
   return themes.take();
 }

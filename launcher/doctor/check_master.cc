@@ -143,6 +143,14 @@ std::string remedy_without_route(const HostFacts& facts) {
   return fmt::format("ip route get {}", address);
 }
 
+/// The master's host is another one, so this host's tool is only an example.
+std::string to_open_there(const HostFacts& facts) {
+  const std::string typed =
+      host::command_to_pass(facts.firewall, facts.world.master_port.value_or(0));
+  return fmt::format("open the port on the master's host{}",
+                     typed.empty() ? "" : fmt::format(" (with the tool of this host: {})", typed));
+}
+
 void check_reach(const HostFacts& facts, Advices& advices) {
   if (!facts.master) return;
   const std::string endpoint = endpoint_of(facts);
@@ -159,12 +167,15 @@ void check_reach(const HostFacts& facts, Advices& advices) {
                     fmt::format("{} does not answer within {}: the host is down, or a firewall "
                                 "drops the packets",
                                 endpoint, describe_duration(master.took)),
-                    "open the port there, and ip_local_port_range for NCCL's connections");
+                    to_open_there(facts) + ", and ip_local_port_range for NCCL's connections");
     case host::Reach::no_route:
     case host::Reach::failed:
       return advise(advices, Severity::blocks, cause::kConnectFailed,
                     fmt::format("there is no route to {}: {}", endpoint, master.why),
-                    remedy_without_route(facts));
+                    remedy_without_route(facts) +
+                        (facts.to_master.kind == host::Route::Kind::out
+                             ? "; a firewall that rejects looks the same: " + to_open_there(facts)
+                             : ""));
   }
 }
 
@@ -225,6 +236,16 @@ void check_endpoint_is_own(const HostFacts& facts, Advices& advices) {
          "--rdzv-conf is_host=1 on this node, or the hostname as endpoint");
 }
 
+/// A clock matters to those who meet clocks of other hosts; a job of several nodes compares them
+/// itself when it starts.
+void check_clock(const HostFacts& facts, Advices& advices) {
+  if (!spans_nodes(facts) || !facts.clock || facts.clock->kept) return;
+  advise(advices, Severity::risk, cause::kClockSkew,
+         "the kernel says that no time service keeps this host's clock",
+         "timedatectl, or chronyc tracking; all is well where the host of this virtual machine "
+         "keeps the time, or chrony without rtcsync");
+}
+
 }  // namespace
 
 void check_master(const HostFacts& facts, Advices& advices) {
@@ -234,6 +255,7 @@ void check_master(const HostFacts& facts, Advices& advices) {
   if (!check_local_names(facts, advices)) check_own_name(facts, advices);
   check_reach(facts, advices);
   check_route(facts, advices);
+  check_clock(facts, advices);
 }
 
 }  // namespace safelaunch::doctor

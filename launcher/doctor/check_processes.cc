@@ -82,12 +82,13 @@ void check_left_over(const HostFacts& facts, Advices& advices) {
         advice.processes = {stale};
         break;
       case clean::Claim::orphan: advice.finding.remedy = "safelaunch clean --policy orphans"; break;
+      case clean::Claim::told:   // only `clean --pid` makes this claim
       case clean::Claim::named:  // only files have this claim
       case clean::Claim::unproven:
         // Otherwise it is a running job that is in nobody's way.
         if (!holds_a_device(stale) && !stale.launcherless) continue;
         advice.finding.remedy =
-            fmt::format("if it is yours and dead: kill {}", stale.process.id.pid);
+            fmt::format("if it is yours and dead: safelaunch clean --pid {}", stale.process.id.pid);
         break;
     }
     advices.push_back(std::move(advice));

@@ -304,6 +304,8 @@ HostFacts read_facts(Subject subject, Depth depth) {
   if (depth == Depth::quick) return facts;
   facts.deepspeed_files = host::deepspeed_file_variables(facts.subject.environment);
   try_master(facts);
+  facts.firewall = host::find_firewall();
+  facts.clock = host::read_clock_state();
   read_port(facts);
   read_python(facts);
   ask_driver(facts);

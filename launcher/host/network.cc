@@ -20,7 +20,9 @@
 #include <system_error>
 #include <thread>
 
+#include "safelaunch/base/strings.h"
 #include "safelaunch/base/unique_fd.h"
+#include "safelaunch/base/user_file.h"
 #include "safelaunch/host/proc.h"
 
 /// Each question has its own way to the kernel: interfaces by getifaddrs, a route by netlink, a
@@ -74,6 +76,26 @@ std::vector<NetworkInterface> network_interfaces() {
   const UniqueFd any_socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   for (NetworkInterface& one : all) one.mtu = mtu_of(any_socket.get(), one.name);
   return all;
+}
+
+std::map<std::string, InterfaceBytes> parse_interface_bytes(std::string_view text) {
+  constexpr int kBeforeSent = 7;  // packets, errors, …
+  std::map<std::string, InterfaceBytes> all;
+  while (!text.empty()) {
+    std::string_view line = take_word(text, '\n');
+    const std::string_view name = trimmed(take_word(line, ':'));
+    if (name.empty() || line.empty()) continue;  // the two lines of headings have no colon
+    const auto next = [&] { return number_in(take_word(line = trimmed(line))); };
+    InterfaceBytes bytes{next(), 0};
+    for (int i = 0; i < kBeforeSent; ++i) next();
+    bytes.out = next();
+    all.emplace(name, bytes);
+  }
+  return all;
+}
+
+std::map<std::string, InterfaceBytes> interface_bytes() {
+  return parse_interface_bytes(user_file_text("/proc/net/dev").value_or(""));
 }
 
 std::vector<std::string> local_addresses() {

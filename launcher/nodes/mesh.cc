@@ -123,19 +123,30 @@ bool is_cut_on_every_port(const Mesh& mesh, int from, const Way& way) {
   });
 }
 
+/// "; there: sudo ufw allow from 10.0.0.2", where that node's tool is known.
+std::string typed_there(const std::string& command) {
+  return command.empty() ? "" : "; there: " + command;
+}
+
 Finding finding_of(const Mesh& mesh, const CutDoor& cut, int asker, const std::string& common,
                    std::string evidence) {
   const Door& door = *door_at(mesh.at(cut.seat).doors, cut.interface);
   const std::string& address = door.address;
+  const host::Firewall firewall = mesh.at(cut.seat).doors.firewall;
+  const Door* from = door_at(mesh.at(asker).doors, cut.interface);
   if (cut.interface == kMasterDoor)
     return {cause::kConnectFailed, Severity::risk, std::move(evidence),
-            fmt::format("let the firewall of {} pass port {}, or take a port that it passes",
-                        mesh.at(cut.seat).host, door.port)};
+            fmt::format("let the firewall of {} pass port {}, or take a port that it passes{}",
+                        mesh.at(cut.seat).host, door.port,
+                        typed_there(host::command_to_pass(firewall, door.port)))};
   if (common.empty())
     return {cause::kConnectFailed, Severity::risk, std::move(evidence),
             fmt::format("`ip route get {}` on {}; let the firewall of {} pass what comes from the "
-                        "other nodes",
-                        address, mesh.at(asker).host, mesh.at(cut.seat).host)};
+                        "other nodes{}",
+                        address, mesh.at(asker).host, mesh.at(cut.seat).host,
+                        typed_there(from == nullptr
+                                        ? ""
+                                        : host::command_to_pass_from(firewall, from->address)))};
   const bool master = use_of(mesh, cut.seat, cut.interface) == kMaster;
   return {cause::kWrongInterface, Severity::risk, std::move(evidence),
           master && cut.seat == 0

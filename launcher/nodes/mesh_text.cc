@@ -28,9 +28,10 @@ MeshJson json_of(const NodeDoors& doors) {
   MeshJson list = MeshJson::array();
   for (const Door& door : doors.doors)
     list.push_back({{"if", door.interface}, {"at", door.address}, {"port", door.port}});
-  return {{"name", doors.name},    {"doors", std::move(list)}, {"nccl", doors.nccl},
-          {"gloo", doors.gloo},    {"meets", doors.meets},     {"named", doors.nccl_named},
-          {"master", doors.master}};
+  return {{"name", doors.name},     {"doors", std::move(list)},
+          {"nccl", doors.nccl},     {"gloo", doors.gloo},
+          {"meets", doors.meets},   {"named", doors.nccl_named},
+          {"master", doors.master}, {"firewall", name(doors.firewall)}};
 }
 
 NodeDoors doors_of(const MeshJson& json) {
@@ -46,6 +47,7 @@ NodeDoors doors_of(const MeshJson& json) {
   read.gloo = text_of(json, "gloo", kLongestWord);
   read.meets = text_of(json, "meets", kLongestWord);
   read.nccl_named = is_true(json, "named");
+  read.firewall = host::firewall_named(text_of(json, "firewall", kLongestWord));
   read.master = texts_of(json, "master", kMostDoors, kLongestWord);
   return read;
 }

@@ -106,6 +106,7 @@ NodeDoors own_doors(const plan::RunPlan& plan) {
   const auto interfaces = host::network_interfaces();
   NodeDoors doors;
   doors.name = random_word(8);
+  doors.firewall = host::find_firewall();
   const std::string pattern = nccl_variable_of_job(plan, "NCCL_SOCKET_IFNAME");
   doors.nccl_named = !pattern.empty();
   if (gpu::may_find_gpu(plan.environment)) {

@@ -440,14 +440,18 @@ void RankMachine::take(const StacksWanted&, TimePoint now) {
 void RankMachine::take(const PlacesTold& told, TimePoint now) {
   if (!judging() || !standstill_) return;
   const auto [still, doings] = *std::exchange(standstill_, std::nullopt);
-  std::string text = watch::describe_standstill(still.lasts, places_of(doings, told.answers));
-  if (!told.locks.empty()) text += "; " + told.locks;
+  const std::string text =
+      watch::describe_standstill(still.lasts, places_of(doings, told.answers));
   const bool waits_below = std::ranges::any_of(
       doings, [this](const auto& one) { return !worlds_.words(one.first).empty(); });
   const bool ends = still.then == watch::StoodStill::Then::ends_the_job || waits_below;
-  if (ends && told.left.empty()) return follow(stages_.stood_still(still.lasts, doings, text, now));
+  if (ends && told.left.empty()) {
+    const std::string behind = told.locks.empty() ? "" : "; " + told.locks;
+    return follow(stages_.stood_still(still.lasts, doings, text + behind, now));
+  }
   actions_.push_back(RecordEvent{report::record::Status{stages_.counts_text() + " · " + text}});
   actions_.push_back(TellNotice{text});
+  if (!told.locks.empty()) actions_.push_back(TellNotice{told.locks});
   if (!told.left.empty()) actions_.push_back(RemoveLocks{told.left});
 }
 

@@ -228,7 +228,9 @@ void write_legend(const Timeline& timeline, HtmlWriter& to) {
 }
 
 void write_times(const Timeline& timeline, HtmlWriter& to) {
-  to.markup("<details><summary>When each stage was reached</summary><div class=\"wide\"><table>");
+  to.markup(
+      "<details><summary>When each stage was reached</summary><div class=\"wide\">"
+      "<table class=\"times\">");
   to.markup("<tr><th>rank</th>");
   for (int i = 1; i < kStageCount; ++i)
     to.markup("<th>").text(name(static_cast<Stage>(i))).markup("</th>");

@@ -6,8 +6,8 @@
 #include "json.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/language.h"
-#include "safelaunch/base/rank_list.h"
 #include "safelaunch/base/paper.h"
+#include "safelaunch/base/rank_list.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/report/record.h"
@@ -172,6 +172,10 @@ std::string table_of_ranks(const RunStatus& status) {
   for (const Row& row : rows_of(status)) table.push_back(cells_of(row));
   std::string text = aligned(table);
   for (const GpuFigures& gpu : status.gpus) text += in_words(gpu);
+  for (const NetworkFigures& one : status.network)
+    text += tr("    {}: {} a second in, {} out", one.interface, rough_size(one.in),
+               rough_size(one.out)) +
+            "\n";
   return text;
 }
 
@@ -300,6 +304,10 @@ std::string status_json(const std::vector<RunStatus>& runs) {
     for (const auto& [rank, host] : run.hosts) entry["ranks"][std::to_string(rank)]["host"] = host;
     if (run.collectives_a_second) entry["collectives_a_second"] = *run.collectives_a_second;
     for (const GpuFigures& gpu : run.gpus) entry["gpus"].push_back(json_of(gpu));
+    for (const NetworkFigures& one : run.network)
+      entry["network"].push_back({{"interface", one.interface},
+                                  {"in_bytes_a_second", one.in},
+                                  {"out_bytes_a_second", one.out}});
     json.push_back(std::move(entry));
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -136,6 +136,9 @@ Lines details_of(const plan::RunPlan& plan, const RehearsedAttempt& attempt,
   Lines lines;
   if (!attempt.passed_over.empty())
     lines.push_back(fmt::format("passed over on this host: {}", attempt.passed_over));
+  // What would not be tried is no part of the plan: -v shows it to whoever tests a rule for
+  // another host here.
+  if (!attempt.passed_over.empty() && plan.options.verbosity != Verbosity::verbose) return lines;
   if (attempt.refusal) lines.push_back(fmt::format("does not start: {}", attempt.refusal->message));
   if (attempt.spec.workers.empty()) return lines;
   lines.push_back(

@@ -129,16 +129,52 @@ StorePlace store_at(const std::string& master, const std::vector<RankPlace>& ran
   return store_of(master, seen, ranks);
 }
 
-JobPlaces look(std::string title, std::vector<ToLookAt> ranks) {
-  JobPlaces job{std::move(title), 0, {}, {}, {}};
+// The tree of a job.
+
+using Tree = std::vector<host::ProcessFacts>;
+
+Tree tree_of_all(std::vector<ProcessId> roots, std::span<const ToLookAt> ranks) {
+  for (const ToLookAt& one : ranks) roots.push_back(one.place.process);
+  Tree all;
+  for (const ProcessId root : roots) {
+    if (std::ranges::find(all, root, &host::ProcessFacts::id) != all.end()) continue;
+    for (host::ProcessFacts& facts : host::tree_of(root, host::Procfs()))
+      if (!facts.has_ended()) all.push_back(std::move(facts));
+  }
+  return all;
+}
+
+void add_to_tree(const Tree& all, const host::ProcessFacts& process, int depth, Duration wall,
+                 std::vector<TreeProcess>& tree) {
+  const int pid = process.id.pid;
+  const Duration cpu = host::facts_of(process.id).value_or(process).cpu - process.cpu;
+  tree.push_back({pid, depth, process.state, static_cast<int>(100 * cpu / wall),
+                  host::short_command_of(pid, process.comm)});
+  for (const host::ProcessFacts& below : all)
+    if (below.parent == pid) add_to_tree(all, below, depth + 1, wall, tree);
+}
+
+std::vector<TreeProcess> tree_in_order(const Tree& all, Duration wall) {
+  std::set<int> pids;
+  for (const host::ProcessFacts& process : all) pids.insert(process.id.pid);
+  std::vector<TreeProcess> tree;
+  for (const host::ProcessFacts& process : all)
+    if (!pids.contains(process.parent)) add_to_tree(all, process, 0, wall, tree);
+  return tree;
+}
+
+JobPlaces look(std::string title, std::vector<ToLookAt> ranks, std::vector<ProcessId> roots = {}) {
+  JobPlaces job{std::move(title), 0, {}, {}, {}, {}};
   const host::Procfs table;
   const TimePoint began = Clock::now();
+  const Tree tree = tree_of_all(std::move(roots), ranks);
   std::vector<host::TreeSample> before;
   for (const ToLookAt& one : ranks)
     before.push_back(host::sample_tree(one.place.process, Clock::now(), table));
   PythonReader python(means_until(began + kAllDumps));
   for (ToLookAt& one : ranks) python.read(one.place);
   std::this_thread::sleep_until(began + kBetweenSamples);
+  job.tree = tree_in_order(tree, std::chrono::ceil<Duration>(Clock::now() - began));
   std::set<std::string> masters;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     RankPlace& place = ranks[i].place;
@@ -165,7 +201,8 @@ JobPlaces look_at_run(std::string title, ProcessId safelaunch,
                       const std::optional<SupervisorAnswer>& answer) {
   const bool told = answer && !answer->ranks.empty();
   return look(std::move(title),
-              told ? known_to(*answer) : with_places(ranks_among(see_tree(safelaunch))));
+              told ? known_to(*answer) : with_places(ranks_among(see_tree(safelaunch))),
+              {safelaunch});
 }
 
 std::map<Rank, ProcessId> ranks_below(ProcessId root) {
@@ -184,7 +221,7 @@ JobPlaces look_at_process(int pid) {
     if (auto jobs = by_master(ranks_among(see_all())); jobs.contains(meeting))
       ranks = std::move(jobs[meeting]);
   if (ranks.empty()) ranks = nameless_among(tree);
-  return look(title_of(pid), with_places(std::move(ranks)));
+  return look(title_of(pid), with_places(std::move(ranks)), {facts->id});
 }
 
 std::vector<JobPlaces> look_at_all() {

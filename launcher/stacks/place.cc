@@ -122,6 +122,35 @@ const char* name(Teller teller) {
   return "nobody";
 }
 
+namespace {
+
+std::string render_rest(const JobPlaces& job) {
+  std::string text = render_absent(job);
+  for (const StorePlace& store : job.stores) text += render_store(store);
+  for (const std::string& note : job.notes) text += fmt::format("  {}\n", note);
+  return text;
+}
+
+std::string render(const TreeProcess& process, const RankPlace* rank) {
+  std::string text = fmt::format("  {:{}}{} {} {:>3} % ", "", 2 * process.depth, process.pid,
+                                 process.state, process.cpu);
+  if (rank == nullptr) return text + process.command + "\n";
+  if (rank->rank) text += fmt::format("rank {} ", rank->rank->value);
+  return text + fmt::format("({}): {}\n", process.command, words_of({{}, {rank}}));
+}
+
+}  // namespace
+
+std::string render_tree(const JobPlaces& job) {
+  std::string text = job.title + "\n";
+  for (const TreeProcess& process : job.tree) {
+    const auto rank = std::ranges::find(job.ranks, process.pid,
+                                        [](const RankPlace& one) { return one.process.pid; });
+    text += render(process, rank == job.ranks.end() ? nullptr : &*rank);
+  }
+  return text + render_rest(job);
+}
+
 std::string render(const JobPlaces& job, bool whole) {
   std::string text = job.title + "\n";
   for (const Group& group : together(job.ranks)) {
@@ -134,10 +163,7 @@ std::string render(const JobPlaces& job, bool whole) {
       while (!rest.empty()) text += fmt::format("    {}\n", take_word(rest, '\n'));
     }
   }
-  text += render_absent(job);
-  for (const StorePlace& store : job.stores) text += render_store(store);
-  for (const std::string& note : job.notes) text += fmt::format("  {}\n", note);
-  return text;
+  return text + render_rest(job);
 }
 
 std::string places_json(std::span<const JobPlaces> jobs) {
@@ -164,6 +190,12 @@ std::string places_json(std::span<const JobPlaces> jobs) {
                                  {"connected", numbers(store.connected)},
                                  {"not_connected", numbers(store.apart)}});
     entry["notes"] = job.notes;
+    for (const TreeProcess& one : job.tree)
+      entry["tree"].push_back({{"pid", one.pid},
+                               {"depth", one.depth},
+                               {"state", std::string(1, one.state)},
+                               {"cpu", one.cpu},
+                               {"command", one.command}});
     all.push_back(std::move(entry));
   }
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -127,7 +127,7 @@ Result<Survey> survey(const Setup& setup, const Folder& folder) {
 
 Result<std::variant<Tried, Interrupted>> play(const Scene& scene, const Setup& setup,
                                               const Folder& folder) {
-  const fs::path traces = folder.path() / word_of(scene.backend);
+  const fs::path traces = folder.path() / fmt::format("{}-{}", word_of(scene.backend), scene.ranks);
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   if (error) return Error{Errc::os, "cannot find this program in /proc/self/exe"};

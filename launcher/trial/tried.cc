@@ -166,6 +166,9 @@ std::string use_of(std::span<const Tried> tried) {
                        nccl_fails ? "--profile gloo-fallback " : profile_for(*best),
                        best->scene.ranks);
   }
+  if (best != nullptr && !best->fewer.empty() && best->fewer.back().works &&
+      best->fewer.back().scene.ranks > 1)
+    return use_of(std::span(best->fewer).last(1));
   for (const Tried& one : tried) {
     if (!one.works) continue;
     if (one.scene.backend == Backend::deepspeed)
@@ -211,6 +214,15 @@ Tried judge(const Scene& scene, const Traces& traces) {
     tried.notices = traces.notices;
   }
   return tried;
+}
+
+std::vector<Scene> with_fewer_ranks(const Tried& tried, std::span<const int> numbers) {
+  std::vector<Scene> scenes;
+  const bool met = tried.stopped_at != "start" && tried.stopped_at != "import";
+  if (tried.works || tried.blocked || !met) return scenes;
+  for (const int ranks : numbers)
+    if (ranks < tried.scene.ranks) scenes.emplace_back(tried.scene).ranks = ranks;
+  return scenes;
 }
 
 Conclusion conclude(std::span<const Tried> tried, bool blocked) {

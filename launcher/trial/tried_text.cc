@@ -35,6 +35,10 @@ std::string reason_of(const Tried& tried) {
   return text;
 }
 
+std::string ranks_of(const Scene& scene) {
+  return scene.ranks == 1 ? "alone" : fmt::format("{} ranks", scene.ranks);
+}
+
 std::string done_in_words(const Tried& tried) {
   std::vector<std::string> words;
   for (const DoneStep& step : tried.done) words.push_back(fmt::format("{} ✓", step.name));
@@ -81,6 +85,7 @@ Json to_json(const Tried& tried) {
   if (tried.failure) json["failure"] = to_json(*tried.failure);
   json["notices"] = tried.notices;
   json["run"] = tried.run;
+  for (const Tried& fewer : tried.fewer) json["fewer"].push_back(to_json(fewer));
   return json;
 }
 
@@ -104,6 +109,11 @@ std::string rest_of(const Tried& tried) {
   if (!tried.run.empty())
     text += below(fmt::format("stacks and logs: safelaunch report {}", tried.run));
   return text;
+}
+
+std::string line_of_fewer(const Tried& tried) {
+  return below(
+      fmt::format("{}: {}", ranks_of(tried.scene), tried.works ? "✓" : done_in_words(tried)));
 }
 
 std::string in_words(const Conclusion& conclusion) {

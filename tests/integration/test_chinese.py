@@ -92,6 +92,14 @@ class Refuses(Speaks):
     def test_help_is_chinese(self):
         self.assertIn("子命令：\n  stacks      [RUN|PID]：正在运行的作业里，每个 rank 此刻停在哪里\n", self.told("help", LANG=ABSENT))
 
+    def test_the_help_of_every_verb_is_chinese_but_for_its_usage_and_its_examples(self):
+        for verb in ("clean", "stacks", "status", "stop", "logs", "report", "doctor", "test", "probe", "init", "explain", "profiles", "config",
+                     "runs"):
+            with self.subTest(verb=verb):
+                paragraphs = self.told("help", verb, LANG=ABSENT).split("\n\n")
+                english = [line for line in "\n".join(paragraphs[1:3]).splitlines() if line.isascii() and re.search("[a-z]{2} [a-z]+ [a-z]{2}", line)]
+                self.assertEqual(english, [])
+
 
 class Doctor(Speaks):
     def test_findings_are_chinese_on_the_screen_and_english_as_json(self):

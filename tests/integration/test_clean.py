@@ -6,6 +6,7 @@ import mmap
 import os
 import pathlib
 import shutil
+import signal
 import struct
 import subprocess
 import tempfile
@@ -13,6 +14,7 @@ import unittest
 
 from harness import SAFELAUNCH, SafelaunchTest, main, wait_until
 from own_mounts import old_file, own_shared_memory
+from terminal import Terminal
 
 NOBODY = 65534  # has no Python that could know a segment's name, and no compiler
 SHM = pathlib.Path("/dev/shm")
@@ -144,6 +146,34 @@ class Clean(SafelaunchTest):
         os.chown(lock.parent, 0, -1)
         self.assertIn(f"left alone: {lock} (64 KiB): its folder belongs to another user", self.clean())
         self.assertTrue(lock.exists())
+
+    def test_a_process_that_is_named_is_shown_and_asked_for_before_it_ends(self):
+        with self.program("sleep", "1000") as left:
+            words = [self.program_for_all(), "clean", "--pid", str(left.pid)]
+            for answer, said, status in (("", "nothing was ended", 130), ("no", "nothing was ended", 130),
+                                         ("y", f"ended: pid {left.pid}", 0)):
+                terminal = Terminal(words, columns=200, cwd=self.folder, env=self.environment(HOME=str(self.home)), user=NOBODY)
+                terminal.read_until(b"End all of this for good? [y/N] ")
+                self.assertIsNone(left.poll(), "it ended before anybody said so")
+                terminal.type(f"{answer}\r".encode())
+                self.assertEqual(terminal.close(), status)
+                self.assertIn(f"would be ended: pid {left.pid} (sleep 1000), user nobody, ".encode(), terminal.output)
+                self.assertIn(said.encode(), terminal.output)
+            self.assertEqual(left.wait(timeout=60), -signal.SIGTERM)
+
+    def test_a_script_says_yes_for_a_named_process_and_nobody_ends_what_is_not_his(self):
+        with self.program("sleep", "1000") as left:
+            clean = lambda *words: subprocess.run([self.program_for_all(), "clean", *words], env=self.environment(HOME=str(self.home)),
+                                                  cwd=self.folder, capture_output=True, text=True, timeout=60, user=NOBODY)
+            unasked, others = clean("--pid", str(left.pid)), clean("--pid", str(os.getpid()), "--yes")
+            self.assertEqual((unasked.returncode, unasked.stdout), (64, ""))
+            self.assertIn("--pid asks on the terminal before it ends anything", unasked.stderr)
+            self.assertIn(f"pid {os.getpid()} is not ended: this safelaunch runs below it", others.stderr)
+            self.assertIn("would be ended", clean("--pid", str(left.pid), "--dry-run").stdout)
+            self.assertIsNone(left.poll())
+            (line,) = json.loads(clean("--pid", str(left.pid), "--yes", "--json").stdout)
+            self.assertEqual((line["pid"], line["done"]), (left.pid, "ended"))
+            self.assertEqual(left.wait(timeout=60), -signal.SIGTERM)
 
     def test_what_somebody_links_to_is_no_segment(self):
         target = old_file(self.folder / "precious", NOBODY)

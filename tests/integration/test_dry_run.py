@@ -176,6 +176,9 @@ class DryRun(SafelaunchTest):
         self.assertEqual({entry["profile"]: entry.get("passed_over") for entry in plan["chain"]},
                          {"basic": None, "conservative": why, "no-shm": why, "gloo-fallback": None})
         self.assertEqual(plan["never_tried"], {})
+        shown = lambda *words: self.run_safelaunch("--dry-run", *words, "torchrun", "--nproc_per_node", "2", "train.py").out
+        self.assertNotIn("NCCL_CUMEM_ENABLE", shown())
+        self.assertIn("    NCCL_CUMEM_ENABLE=0  (profile conservative", shown("-v"))
 
     def test_a_dry_run_leaves_nothing_behind(self):
         before = sorted(str(path) for path in self.folder.rglob("*"))

@@ -75,10 +75,24 @@ class Trial(SafelaunchTest):
         self.assertEqual(trial.returncode, 124, trial.stdout + trial.stderr)
         self.assertIn("import ✓ device ✓ group ✗ hangs", trial.stdout)
         self.assertRegex(trial.stdout, r"Rank 1 was .* sitecustomize.py:\d+ waits_for_ever")
+        self.assertRegex(trial.stdout, r"\n {11}alone: ✓\n", "rank 0 meets itself")
         run = re.search(r"safelaunch report (\S+)", trial.stdout)[1]
         report = subprocess.run([SAFELAUNCH, "report", run], env=self.environment(), capture_output=True, text=True)
         self.assertIn("waits_for_ever", report.stdout)
         self.assert_nothing_left()
+
+    def test_fewer_ranks_are_tried_until_they_work(self):
+        folder = self.folder_with("sitecustomize.py", NEVER_MEETS.replace('"1"', '"2"'))
+        trial = self.trial("--backend", "gloo", "--nproc-per-node", "4", "--try-processes", "8,3,2,1", "--init-timeout", "5s", "--json",
+                           "--", sys.executable, PYTHONPATH=folder)
+        self.assertEqual(trial.returncode, 124, trial.stdout + trial.stderr)
+        told = json.loads(trial.stdout)
+        (gloo,) = told["backends"]
+        self.assertEqual([(one["ranks"], one["works"]) for one in gloo["fewer"]], [(3, False), (2, True)])
+        self.assertEqual(told["use"], "safelaunch torchrun --nproc_per_node=2 train.py")
+        wrong = self.trial("--try-processes", "4,many")
+        self.assertEqual(wrong.returncode, 64)
+        self.assertIn("--try-processes: 'many' is not a number of ranks, as in 8,4,2,1", wrong.stderr)
 
     def test_an_import_in_which_all_ranks_stand_still_is_a_hang(self):
         folder = self.folder_with("torch/__init__.py", "import time\nwhile True: time.sleep(3600)\n")
@@ -131,7 +145,7 @@ class Trial(SafelaunchTest):
         process = subprocess.Popen(self.command("--backend", "gloo", "--", sys.executable), cwd=self.folder,
                                    env=self.environment(TMPDIR=str(self.folder), PYTHONPATH=folder), stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        wait_until(lambda: list(pathlib.Path(self.folder).glob("safelaunch-test-*/gloo/rank-0")), what="a rank")
+        wait_until(lambda: list(pathlib.Path(self.folder).glob("safelaunch-test-*/gloo-2/rank-0")), what="a rank")
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130)

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <span>
 
+#include "safelaunch/base/result.h"
 #include "safelaunch/base/time.h"
 #include "safelaunch/clean/stale.h"
 #include "safelaunch/clean/stale_file.h"
@@ -57,6 +58,18 @@ struct Needs {
 /// variables, or were killed and are still there. Blocks for `watch` where there is a rank without
 /// a launcher. Ends nothing.
 [[nodiscard]] std::vector<StaleProcess> survey(const Needs& needs, const Surroundings& us);
+
+/// Looks at the process that a person names by its pid, and at everything below it, for the time of
+/// `needs.watch`: what each holds, and the CPU that it used meanwhile; the named one comes first.
+/// All of it is the person's to end (Claim::told). Errors: a process that is never ended in this
+/// way, or has one below it (usage); a /proc that is not ours. Blocks for the watch. Ends nothing.
+[[nodiscard]] Result<std::vector<StaleProcess>> survey_named(int pid, const Needs& needs,
+                                                             const Surroundings& us);
+
+/// The reason why a process is never ended by its pid, empty for any other: PID 1, a safelaunch, a
+/// process above this one, and another user's unless root asks.
+[[nodiscard]] std::string why_never_named(const host::ProcessFacts& process,
+                                          const Surroundings& us);
 
 /// Files of the kinds that jobs leave, in use or not: segments of /dev/shm, and torch's locks.
 struct FoundFiles {

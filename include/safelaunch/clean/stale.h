@@ -17,6 +17,7 @@ namespace safelaunch::clean {
 enum class Claim {
   ours,      ///< proven: it has our mark, its safelaunch is gone, and no other program is above it
   orphan,    ///< not ours, but by every sign a rank without its launcher, and it does nothing
+  told,      ///< a person has named it by its pid, has seen what it is, and wants it ended
   named,     ///< a file of our user with a name that jobs give; its maker is not known
   unproven,  ///< listed and never touched
 };

@@ -10,6 +10,8 @@
 #include "safelaunch/gpu/libraries.h"
 #include "safelaunch/gpu/visible.h"
 #include "safelaunch/host/cgroup.h"
+#include "safelaunch/host/clock.h"
+#include "safelaunch/host/firewall.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/infiniband.h"
 #include "safelaunch/host/left_files.h"
@@ -89,6 +91,9 @@ struct HostFacts {
   host::NameLookup master_name;
   host::Route to_master;                     ///< the route to the first address of the master
   std::optional<host::Reachability> master;  ///< nullopt where no connection was tried
+  host::Firewall firewall =
+      host::Firewall::unknown;            ///< that of this host; not looked for before a run
+  std::optional<host::ClockState> clock;  ///< not asked for before a run
   host::Infiniband infiniband;
 
   std::vector<host::FileVariable> nccl_files;

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "safelaunch/base/time.h"
@@ -20,6 +22,16 @@ struct NetworkInterface {
 
 /// All interfaces in the kernel's order, in which NCCL and gloo look at them, too.
 [[nodiscard]] std::vector<NetworkInterface> network_interfaces();
+
+/// The bytes that an interface has taken and sent since it came up.
+struct InterfaceBytes {
+  std::uint64_t in = 0;
+  std::uint64_t out = 0;
+};
+
+/// The counters of all interfaces of our network namespace, by name (/proc/net/dev).
+[[nodiscard]] std::map<std::string, InterfaceBytes> interface_bytes();
+[[nodiscard]] std::map<std::string, InterfaceBytes> parse_interface_bytes(std::string_view text);
 
 /// The addresses of all interfaces, IPv4 and IPv6, without the loopback's.
 [[nodiscard]] std::vector<std::string> local_addresses();

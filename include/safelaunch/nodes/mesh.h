@@ -4,6 +4,7 @@
 #include <map>
 
 #include "safelaunch/base/finding.h"
+#include "safelaunch/host/firewall.h"
 #include "safelaunch/report/record.h"
 
 /// The ways between the nodes of one job: the doors at which each can be reached, the visits of the
@@ -34,7 +35,8 @@ struct NodeDoors {
   /// The addresses that this node finds for the master's name; none where that is an address, or is
   /// not found.
   std::vector<std::string> master{};
-  bool nccl_named = false;  ///< NCCL_SOCKET_IFNAME is set
+  bool nccl_named = false;                            ///< NCCL_SOCKET_IFNAME is set
+  host::Firewall firewall = host::Firewall::unknown;  ///< the tool that would let others pass
   bool operator==(const NodeDoors&) const = default;
 };
 
@@ -49,7 +51,7 @@ struct Way {
     unknown,     ///< this node could not try
   };
   int seat = 0;  ///< the seat of the other node
-  std::string interface {};
+  std::string interface{};
   End end = End::unknown;
   std::chrono::microseconds round_trip{};  ///< the fastest round trip that TCP saw; 0: not known
   /// By how much the other node's clock is ahead of this one's, give or take the error.

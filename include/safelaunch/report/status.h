@@ -30,6 +30,14 @@ struct GpuFigures {
   std::optional<int> busy;  ///< per cent of the time in which it works
 };
 
+/// The bytes that went over an interface in the last second, whoever sent them.
+struct NetworkFigures {
+  std::string interface;
+  std::uint64_t in = 0;
+  std::uint64_t out = 0;
+  bool operator==(const NetworkFigures&) const = default;
+};
+
 /// The state of one run, as its run directory shows it.
 struct RunStatus {
   std::string run;
@@ -54,9 +62,10 @@ struct RunStatus {
   bool ended = false;                          ///< the record has its end
 
   // Not recorded: a look at the host tells them while the run goes on.
-  std::optional<Duration> age;         ///< the age of the run
-  std::map<int, RankFigures> figures;  ///< the figures of the ranks on this host
-  std::vector<GpuFigures> gpus;        ///< the GPUs that its ranks may use
+  std::optional<Duration> age;          ///< the age of the run
+  std::map<int, RankFigures> figures;   ///< the figures of the ranks on this host
+  std::vector<GpuFigures> gpus;         ///< the GPUs that its ranks may use
+  std::vector<NetworkFigures> network;  ///< the interfaces over which its ranks are connected
 };
 
 /// Reads job.json and events.jsonl of a run directory; nullopt without a readable job.json.

@@ -37,6 +37,15 @@ struct StorePlace {
   std::vector<Rank> apart;      ///< the other ranks here
 };
 
+/// One process of the job's tree.
+struct TreeProcess {
+  int pid = 0;
+  int depth = 0;     ///< how many processes of the job are above it
+  char state = '?';  ///< as in ps
+  int cpu = 0;       ///< per cent of one CPU that it used while it was looked at
+  std::string command;
+};
+
 /// The places of all ranks of one job that run on this host.
 struct JobPlaces {
   std::string title;  ///< "run 20261121-… (torchrun …)", "pid 71 (torchrun …)"
@@ -44,10 +53,16 @@ struct JobPlaces {
   std::vector<RankPlace> ranks;
   std::vector<StorePlace> stores;
   std::vector<std::string> notes;  ///< the questions that have no answer, and why
+  /// The processes from the launcher down, each before those below it; a rank that is not below the
+  /// launcher stands for itself.
+  std::vector<TreeProcess> tree{};
 };
 
 /// For a person: ranks that stand at the same place are one line. `whole` adds every frame.
 [[nodiscard]] std::string render(const JobPlaces& job, bool whole);
+
+/// For a person: the tree, a process a line; a rank's line tells its place.
+[[nodiscard]] std::string render_tree(const JobPlaces& job);
 
 [[nodiscard]] std::string places_json(std::span<const JobPlaces> jobs);
 

@@ -38,10 +38,15 @@ struct Tried {
   std::optional<Failure> failure{};    ///< the diagnosis of a run that did not complete
   std::vector<std::string> notices{};  ///< the run's notices
   std::string run;                     ///< the id of its run; empty where it never began
+  std::vector<Tried> fewer{};  ///< where it failed: the same with fewer ranks, until one works
 };
 
 /// The result that the traces of a scene show.
 [[nodiscard]] Tried judge(const Scene& scene, const Traces& traces);
+
+/// The same scene with fewer ranks, in the order in which they are tried: those numbers that are
+/// below its own. None where it works, or the ranks did not come to their devices.
+[[nodiscard]] std::vector<Scene> with_fewer_ranks(const Tried& tried, std::span<const int> numbers);
 
 /// The end of a whole trial.
 struct Conclusion {

@@ -13,6 +13,9 @@ namespace safelaunch::trial {
 /// record below it.
 [[nodiscard]] std::string rest_of(const Tried& tried);
 
+/// The line of the same scene with fewer ranks: "alone: ✓".
+[[nodiscard]] std::string line_of_fewer(const Tried& tried);
+
 /// The last lines.
 [[nodiscard]] std::string in_words(const Conclusion& conclusion);
 

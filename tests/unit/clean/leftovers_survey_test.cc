@@ -17,6 +17,7 @@
 #include "safelaunch/clean/port_lease.h"
 #include "safelaunch/clean/removal.h"
 #include "safelaunch/host/identity.h"
+#include "safelaunch/host/process_tree.h"
 #include "temporary_folder.h"
 #include "unit/host/child.h"
 
@@ -238,4 +239,85 @@ TEST_CASE("what the survey proves is what ends, and a decoy beside it lives on",
   CHECK(end_processes(proven, {60s, 60s}).front().result == EndResult::ended);
   CHECK_FALSE(host::is_running(stale.id()));
   CHECK(host::is_running(decoy->id()));
+}
+
+// ---- what a person names by its pid
+// ---------------------------------------------------------------
+
+TEST_CASE("a process that a person names is shown with all below it, and ended whatever it is",
+          "[survey]") {
+  const Child named([] {
+    if (::fork() == 0) ::pause();
+    ::pause();
+  });
+  REQUIRE(eventually([&] { return host::tree_of(named.id(), host::Procfs()).size() == 2; }));
+  const Needs needs{.ports = {}, .held = {{named.pid(), "40960 MiB of GPU 0"}}, .watch = 100ms};
+
+  const auto tree = survey_named(named.pid(), needs, read_surroundings());
+  REQUIRE(tree.has_value());
+  REQUIRE(tree->size() == 2);
+  CHECK(tree->front().process.id == named.id());
+  CHECK_THAT(tree->front().holds.at(0), ContainsSubstring(" of memory"));
+  CHECK(tree->front().holds.at(1) == "40960 MiB of GPU 0");
+  CHECK_THAT(tree->front().why, ContainsSubstring("of CPU in the last 0.1s"));
+  CHECK_THAT(tree->back().why, ContainsSubstring(fmt::format("below pid {}, ", named.pid())));
+
+  const auto removals = remove({*tree, {}}, settings::CleanPolicy::ours);
+  CHECK(removals.at(0).done == "ended");
+  CHECK(removals.at(1).done == "ended");
+  CHECK_FALSE(host::is_running(named.id()));
+}
+
+TEST_CASE("a named pid that changed hands after the look is not signalled", "[survey]") {
+  const Child stranger([] { ::pause(); });
+  auto tree = survey_named(stranger.pid(), {.ports = {}}, read_surroundings());
+  REQUIRE(tree.has_value());
+  --tree->front().process.id.start_ticks;  // the process that was looked at began earlier
+  CHECK(remove({*tree, {}}, settings::CleanPolicy::ours).at(0).done == "was gone already");
+  CHECK(host::is_running(stranger.id()));
+}
+
+TEST_CASE("nobody ends PID 1, a safelaunch, or what this one runs below, by its pid", "[survey]") {
+  Surroundings us = read_surroundings();
+  host::ProcessFacts process{.id = {71, 5}, .uid = us.host.uid, .comm = "python"};
+  CHECK(why_never_named(process, us).empty());
+
+  us.ancestors.push_back(71);
+  CHECK(why_never_named(process, us) == "this safelaunch runs below it");
+  us.ancestors.clear();
+  us.self = 71;
+  CHECK(why_never_named(process, us) == "this safelaunch runs below it");
+  us.self = 72;
+  process.comm = "safelaunch";
+  CHECK_THAT(why_never_named(process, us), ContainsSubstring("it is a safelaunch"));
+  process.id.pid = 1;
+  CHECK(why_never_named(process, us) == "it is PID 1");
+}
+
+TEST_CASE("another user's process is ended by its pid for root alone", "[survey]") {
+  Surroundings us;
+  const host::ProcessFacts process{.id = {71, 5}, .uid = 65534, .comm = "python"};
+  us.host.uid = 1000;
+  CHECK_THAT(why_never_named(process, us), ContainsSubstring("it belongs to user "));
+  us.host.uid = 0;
+  CHECK(why_never_named(process, us).empty());
+}
+
+TEST_CASE("a named tree with a safelaunch in it is left to `stop`", "[survey]") {
+  const Child shell([] {
+    if (::fork() == 0) {
+      ::prctl(PR_SET_NAME, "safelaunch");
+      ::pause();
+    }
+    ::pause();
+  });
+  const auto has_safelaunch = [&] {
+    const auto tree = host::tree_of(shell.id(), host::Procfs());
+    return tree.size() == 2 && tree.back().comm == "safelaunch";
+  };
+  REQUIRE(eventually(has_safelaunch));
+  const auto refused = survey_named(shell.pid(), {.ports = {}}, read_surroundings());
+  REQUIRE_FALSE(refused.has_value());
+  CHECK(refused.error().code == Errc::usage);
+  CHECK_THAT(refused.error().message, ContainsSubstring("`safelaunch stop RUN` ends that first"));
 }

@@ -63,6 +63,9 @@ TEST_CASE("clean's options fill its own members", "[clean]") {
   CHECK_FALSE(clean({"--dry-run"}).json);
   CHECK(clean({"--json"}).json);
   CHECK_FALSE(clean({"--json"}).dry_run);
+  CHECK(clean({"--pid", "71"}).pid == 71);
+  CHECK_FALSE(clean({"--pid", "71"}).yes);
+  CHECK(clean({"--pid=71", "-y"}).yes);
 }
 
 TEST_CASE("clean removes what is only named like ours where a person says --all-mine", "[clean]") {
@@ -80,6 +83,14 @@ TEST_CASE("no word of --policy allows what --all-mine does", "[clean]") {
         "--all-mine excludes --policy (safelaunch clean --help lists the options)");
   CHECK(refused_by(kCleanVerb, {"--policy=off", "--policy=ours"}) ==
         "--policy is given twice (safelaunch clean --help lists the options)");
+}
+
+TEST_CASE("the pid that clean ends stands beside no policy", "[clean]") {
+  CHECK(
+      refused_by(kCleanVerb, {"--pid=71", "--policy=ours"}).starts_with("--policy excludes --pid"));
+  CHECK(
+      refused_by(kCleanVerb, {"--pid=71", "--all-mine"}).starts_with("--pid excludes --all-mine"));
+  CHECK(refused_by(kCleanVerb, {"--pid=0"}).starts_with("--pid: '0' is not a whole number from 1"));
 }
 
 TEST_CASE("the options of doctor, init and the small verbs fill their own members", "[verbs]") {

@@ -26,6 +26,17 @@ TEST_CASE("a healthy host shows what was looked at, with versions", "[doctor][lo
   CHECK(theme_of(themes, "world") == nullptr);
 }
 
+TEST_CASE("the clock's state is told, where the kernel was asked", "[doctor][looked_at]") {
+  HostFacts facts = healthy_host();
+  CHECK(theme_of(looked_at(facts, {}), "clock") == nullptr);
+  facts.clock = host::ClockState{true, Duration{13}};
+  CHECK(theme_of(looked_at(facts, {}), "clock")->seen ==
+        "kept by a time service, at most 13ms off");
+  facts.clock = host::ClockState{};
+  CHECK(theme_of(looked_at(facts, {}), "clock")->seen ==
+        "no time service keeps it; only jobs of several nodes need one");
+}
+
 TEST_CASE("a driver whose version no file tells is not named", "[doctor][looked_at]") {
   HostFacts facts = healthy_host();
   facts.libraries->driver = {{"/usr/lib/libcuda.so.1", gpu::LibraryOrigin::system, ""}};

@@ -6,6 +6,7 @@ using namespace safelaunch;
 using namespace safelaunch::doctor;
 using namespace safelaunch::testing;
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
 using Lines = std::vector<std::string>;
 
 TEST_CASE("refused, timed out and no route are three answers", "[doctor][master]") {
@@ -20,10 +21,32 @@ TEST_CASE("refused, timed out and no route are three answers", "[doctor][master]
   facts.master = host::Reachability{host::Reach::timed_out, "Connection timed out", Duration{2000}};
   CHECK(outline(facts) == Lines{"connect-failed blocks"});
   CHECK_THAT(first_finding(facts).evidence, ContainsSubstring("does not answer within 2"));
+  CHECK_THAT(first_finding(facts).remedy, StartsWith("open the port on the master's host, and "));
+  facts.firewall = host::Firewall::firewalld;
+  CHECK_THAT(
+      first_finding(facts).remedy,
+      ContainsSubstring("(with the tool of this host: sudo firewall-cmd --add-port=29500/tcp)"));
 
   facts.master = host::Reachability{host::Reach::no_route, "No route to host", Duration{1}};
   CHECK(outline(facts) == Lines{"connect-failed blocks"});
   CHECK(first_finding(facts).evidence == "there is no route to node0:29500: No route to host");
+  facts.to_master = {};
+  CHECK(first_finding(facts).remedy == "ip route get 10.0.0.4");
+  facts.to_master = {host::Route::Kind::out, "eth0",
+                     ""};  // the kernel knows a way, so somebody rejects
+  CHECK_THAT(first_finding(facts).remedy,
+             ContainsSubstring("a firewall that rejects looks the same: open"));
+}
+
+TEST_CASE("a clock that nobody keeps is a risk for several nodes, and no finding for one",
+          "[doctor][master]") {
+  doctor::HostFacts facts = second_node();
+  facts.clock = host::ClockState{true, Duration{3}};
+  CHECK(outline(facts) == Lines{});
+  facts.clock->kept = false;
+  CHECK(outline(facts) == Lines{"clock-skew risk"});
+  facts.world = {};
+  CHECK(outline(facts) == Lines{});
 }
 
 TEST_CASE("the routing table alone can tell that there is no way", "[doctor][master]") {

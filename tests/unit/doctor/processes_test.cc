@@ -165,7 +165,7 @@ TEST_CASE("each claim to a left process has the advice that goes with it", "[doc
   };
   CHECK(remedy(clean::Claim::ours) == "safelaunch clean");
   CHECK(remedy(clean::Claim::orphan) == "safelaunch clean --policy orphans");
-  CHECK(remedy(clean::Claim::unproven) == "if it is yours and dead: kill 71");
+  CHECK(remedy(clean::Claim::unproven) == "if it is yours and dead: safelaunch clean --pid 71");
 }
 
 TEST_CASE("a process that cannot be killed is never among those to be ended, whatever its claim",

@@ -10,6 +10,7 @@ using namespace safelaunch;
 using namespace safelaunch::nodes;
 using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::EndsWith;
 
 namespace {
 
@@ -128,6 +129,10 @@ TEST_CASE("a firewall that does not pass the ranks' port is told", "[mesh]") {
         "answer");
   CHECK(finding.remedy ==
         "let the firewall of gpu-0 pass port 29500, or take a port that it passes");
+  cluster.mesh[0].doors.firewall = host::Firewall::ufw;
+  CHECK(cluster.only_finding().remedy ==
+        "let the firewall of gpu-0 pass port 29500, or take a port that it passes; there: sudo ufw "
+        "allow 29500/tcp");
 }
 
 TEST_CASE("of a port that is reached, or whose whole address is not, nothing more is said",
@@ -483,6 +488,9 @@ TEST_CASE("where no interface works for all, the asker is told to look at its ro
   CHECK(finding.remedy ==
         "`ip route get 10.1.0.1` on gpu-0; let the firewall of gpu-1 pass what comes from the "
         "other nodes");
+  cluster.mesh[1].doors.firewall = host::Firewall::firewalld;
+  CHECK_THAT(cluster.only_finding().remedy,
+             EndsWith("; there: sudo firewall-cmd --zone=trusted --add-source=10.1.0.0"));
 }
 
 TEST_CASE("an interface for all is on every node, and the one towards the master before others",

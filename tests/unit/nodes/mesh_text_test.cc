@@ -66,6 +66,13 @@ TEST_CASE("one torn door does not take the others with it", "[mesh_text]") {
   CHECK_FALSE(doors.nccl_named);
 }
 
+TEST_CASE("a node tells the name of its firewall, and another word is none", "[mesh_text]") {
+  NodeDoors doors{.name = "n"};
+  doors.firewall = host::Firewall::nft;
+  CHECK(doors_from(to_text(doors)) == doors);
+  CHECK(doors_from(R"({"firewall":"; rm -rf /"})").firewall == host::Firewall::unknown);
+}
+
 TEST_CASE("a node has sixteen doors at most, and names of 64 bytes", "[mesh_text]") {
   const std::string many = repeated(R"({"if":"eth0","at":"a","port":1})", 1'000);
   const std::string names = repeated(R"("10.0.0.1")", 1'000);

@@ -650,3 +650,13 @@ TEST_CASE("findings are told with what blocks the run in colour, at most 200", "
   run.findings.assign(1'000, run.findings[1]);
   CHECK(times_in(html_report(run), "<li>") == 200);
 }
+
+TEST_CASE("on a phone the ranks of the table of stages stay on one line", "[html]") {
+  Timeline timeline;
+  timeline.rows.resize(1);
+  timeline.rows[0].ranks = {Rank{0}};
+  CHECK(timeline_html(timeline).find("<table class=\"times\"><tr><th>rank</th>") !=
+        std::string::npos);
+  RunRecord run;
+  CHECK(html_report(run).find(".times td:first-child { min-width: 5rem; }") != std::string::npos);
+}

@@ -153,6 +153,7 @@ TEST_CASE("a status tells of each rank its stage, since when, its CPU, memory an
   RunStatus status = with_ranks(2);
   status.figures[1].gpu_mib = 2'048;
   status.gpus = {{0, 2'560, 81'920, 97}};
+  status.network = {{"eth0", 3U << 20U, 5U << 10U}};
   const std::string text = render(status);
   INFO(text);
   CHECK(text.find("rank 0  group     1min   90 %  512 MiB  -           working\n") !=
@@ -160,6 +161,7 @@ TEST_CASE("a status tells of each rank its stage, since when, its CPU, memory an
   CHECK(text.find("rank 1  imported  1min   91 %  512 MiB  2.0 GiB") != std::string::npos);
   CHECK(text.find("its children") == std::string::npos);
   CHECK(text.find("GPU 0: 2.5 GiB of 80.0 GiB in use, busy 97 %") != std::string::npos);
+  CHECK(text.find("\n    eth0: 3 MiB a second in, 5 KiB out\n") != std::string::npos);
 }
 
 TEST_CASE("of a thousand ranks those that do the same share a row of the status", "[status]") {

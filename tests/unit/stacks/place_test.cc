@@ -261,3 +261,22 @@ TEST_CASE("no job at all is an empty list, and bytes that are no text are replac
   CHECK(places_json(std::array{job_of({rank_at(0, "\xff.py:1 f", "")})}).find("\uFFFD.py:1 f") !=
         std::string::npos);
 }
+
+TEST_CASE("the tree of a job has a line a process, with the places of the ranks", "[place]") {
+  JobPlaces job = job_of({rank_at(0, "train.py:40 main"), rank_at(1, "", "working")}, 3);
+  job.tree = {{10, 0, 'S', 0, "torchrun train.py"},
+              {100, 1, 'S', 3, "python train.py"},
+              {101, 1, 'R', 100, "python train.py"},
+              {105, 2, 'S', 12, "loader"}};
+  CHECK(render_tree(job) ==
+        "the job\n"
+        "  10 S   0 % torchrun train.py\n"
+        "    100 S   3 % rank 0 (python train.py): in train.py:40 main; idling: sleeping in poll\n"
+        "    101 R 100 % rank 1 (python train.py): working\n"
+        "      105 S  12 % loader\n"
+        "  rank 2 of 3: on no process of this host\n");
+  const auto told = nlohmann::json::parse(places_json(std::array{job}));
+  CHECK(told[0]["tree"][3] ==
+        nlohmann::json{
+            {"pid", 105}, {"depth", 2}, {"state", "S"}, {"cpu", 12}, {"command", "loader"}});
+}

@@ -1,5 +1,7 @@
 #include "safelaunch/trial/tried.h"
 
+#include <array>
+
 #include "catch.h"
 
 using namespace safelaunch;
@@ -407,4 +409,31 @@ TEST_CASE("times that cannot be are none, and fields of another type are not tol
   CHECK(tried.done == std::vector<DoneStep>{{"import", Duration(0)}});
   CHECK(tried.stopped_at == "device");
   CHECK(tried.trouble.empty());
+}
+
+TEST_CASE("a backend whose ranks do not meet is tried with fewer", "[tried]") {
+  Tried failed = fails(Backend::gloo);
+  failed.scene.ranks = 4;
+  const auto numbers = [&] {
+    std::vector<int> found;
+    for (const Scene& scene : with_fewer_ranks(failed, std::array{8, 4, 2, 1}))
+      found.push_back(scene.ranks);
+    return found;
+  };
+  CHECK(numbers() == std::vector{2, 1});
+  failed.stopped_at = "import";  // no other number of ranks changes that
+  CHECK(numbers().empty());
+  failed.stopped_at = "group";
+  failed.blocked = true;
+  CHECK(numbers().empty());
+  CHECK(with_fewer_ranks(works(Backend::gloo), std::array{1}).empty());
+}
+
+TEST_CASE("where fewer ranks work the line to use has their number", "[tried]") {
+  std::vector<Tried> tried{fails(Backend::gloo)};
+  tried[0].scene.ranks = 4;
+  tried[0].fewer = {fails(Backend::gloo), works(Backend::gloo)};
+  CHECK(conclude(tried, false).use == "safelaunch torchrun --nproc_per_node=2 train.py");
+  tried[0].fewer.back().scene.ranks = 1;  // nobody trains with one rank for want of a network
+  CHECK(conclude(tried, false).use.empty());
 }

@@ -240,3 +240,15 @@ TEST_CASE("findings that are no JSON, and bytes that are no text, leave the JSON
     CHECK(json["backends"][0]["device"] == "\uFFFD");
   }
 }
+
+TEST_CASE("the line of fewer ranks says how far they came", "[tried_text]") {
+  Tried tried;
+  tried.scene.ranks = 1;
+  tried.works = true;
+  CHECK(line_of_fewer(tried) == "           alone: ✓\n");
+  tried.works = false;
+  tried.done = {{"import", Duration{1}}};
+  tried.stopped_at = "device";
+  tried.scene.ranks = 2;
+  CHECK(line_of_fewer(tried) == "           2 ranks: import ✓ device ✗ fails\n");
+}
