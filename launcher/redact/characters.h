@@ -49,9 +49,12 @@ inline std::size_t end_of_line(std::string_view text, std::size_t at) {
   return std::min(text.find('\n', at), text.size());
 }
 
-template <std::size_t N>
-bool among(const std::array<std::string_view, N>& words, std::string_view word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
+/// Whether `words`, which blanks separate, hold the word.
+inline bool among(std::string_view words, std::string_view word) {
+  const auto is_end = [&](std::size_t at) { return at >= words.size() || words[at] == ' '; };
+  for (std::size_t at = words.find(word); at != words.npos; at = words.find(word, at + 1))
+    if (is_end(at - 1) && is_end(at + word.size())) return !word.empty();
+  return false;
 }
 
 }  // namespace safelaunch::redact

@@ -16,9 +16,7 @@ using std::string_view_literals::operator""sv;
 
 // "train.py:123:INFO:root:done" is a place in a program.
 bool is_file(std::string_view host) {
-  constexpr std::array kEnds{"py"sv,   "pyx"sv, "cc"sv,  "cpp"sv, "cu"sv, "cuh"sv,
-                             "hpp"sv,  "rs"sv,  "go"sv,  "js"sv,  "ts"sv, "sh"sv,
-                             "java"sv, "log"sv, "txt"sv, "yaml"sv};
+  constexpr std::string_view kEnds = "py pyx cc cpp cu cuh hpp rs go js ts sh java log txt yaml";
   const std::size_t dot = host.rfind('.');
   return dot != std::string_view::npos && among(kEnds, host.substr(dot + 1));
 }
