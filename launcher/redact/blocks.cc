@@ -6,10 +6,10 @@
 #include "safelaunch/base/strings.h"
 #include "safelaunch/redact/redactor.h"
 
-// A block is known by a marker: BEGIN and END of a key, PuTTY's and Ansible's heads, a crypt
-// scheme. A log may have lost either marker of a key; then the key reaches as far as the lines look
-// like base64. Lines that only may belong to it, headers and empty ones, count where base64 follows
-// them: below a lone marker stand the lines that tell why the key was not read.
+// A block is known by a marker: BEGIN and END of a key, PuTTY's and Ansible's heads. A log may have
+// lost either marker of a key; then the key reaches as far as the lines look like base64. Lines
+// that only may belong to it, headers and empty ones, count where base64 follows them: below a lone
+// marker stand the lines that tell why the key was not read.
 namespace safelaunch::redact {
 namespace {
 
@@ -122,7 +122,6 @@ void find_pem(std::string_view text, SecretPlaces& places) {
 
 void find_putty(std::string_view text, SecretPlaces& places) {
   constexpr std::string_view kLines = "Private-Lines: ";
-  constexpr std::string_view kMac = "Private-MAC: ";
   for (std::size_t at = text.find(kLines); at != std::string_view::npos;
        at = text.find(kLines, at + 1)) {
     const std::size_t begin = end_of_line(text, at);
@@ -136,37 +135,6 @@ void find_putty(std::string_view text, SecretPlaces& places) {
     if (begin < end) places.push_back({begin + 1, end});
     at = std::max(at, end == 0 ? 0 : end - 1);
   }
-  for (std::size_t at = text.find(kMac); at != std::string_view::npos; at = text.find(kMac, at + 1))
-    places.push_back({at + kMac.size(), end_of_line(text, at)});
-}
-
-bool is_hash_character(char c) {
-  return is_alphanumeric(c) || c == '.' || c == '/' || c == '$' || c == '=' || c == ',' ||
-         c == '+' || c == '-';
-}
-
-// $6$salt$hash and its like of /etc/shadow and htpasswd.
-void find_crypt(std::string_view text, SecretPlaces& places) {
-  for (std::size_t at = text.find('$'); at != std::string_view::npos; at = text.find('$', at + 1)) {
-    const std::size_t name = at + 1;
-    std::size_t end = name;
-    while (end < text.size() && end - name < 10 && is_alphanumeric(text[end])) ++end;
-    const std::string_view kind = text.substr(name, end - name);
-    const bool known = kind == "1" || kind == "5" || kind == "6" || kind == "y" || kind == "2y" ||
-                       kind == "2a" || kind == "2b" || kind == "apr1" || kind.starts_with("argon2");
-    if (!known || end >= text.size() || text[end] != '$') continue;
-    std::size_t stop = end;
-    while (stop < text.size() && is_hash_character(text[stop])) ++stop;
-    if (stop - end >= 20) places.push_back({end + 1, stop});
-    at = stop - 1;
-  }
-  for (const std::string_view kind : {"{SHA}", "{SSHA}", "{PBKDF2}", "{CRYPT}"})
-    for (std::size_t at = text.find(kind); at != std::string_view::npos;
-         at = text.find(kind, at + 1)) {
-      std::size_t stop = at + kind.size();
-      while (stop < text.size() && is_hash_character(text[stop])) ++stop;
-      places.push_back({at + kind.size(), stop});
-    }
 }
 
 // The digits below $ANSIBLE_VAULT.
@@ -186,7 +154,6 @@ void find_vaults(std::string_view text, SecretPlaces& places) {
 void find_in_blocks(std::string_view text, SecretPlaces& places) {
   find_pem(text, places);
   find_putty(text, places);
-  find_crypt(text, places);
   find_vaults(text, places);
 }
 

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <bitset>
 
 #include "characters.h"
 #include "names.h"
@@ -161,30 +160,6 @@ void find_piped(const std::vector<Word>& words, SecretPlaces& places) {
   if (takes) places.push_back(words[0].place());
 }
 
-// Every word of every text is looked up. Its length and its first letter rule out most of them.
-std::size_t slot_of(std::string_view program) {
-  return (static_cast<unsigned char>(program[0]) % 32) * 16 + program.size() % 16;
-}
-
-bool may_be_known(std::string_view program) {
-  static const auto known = [] {
-    std::bitset<32 * 16> result;
-    const auto add_all = [&](std::string_view names) {
-      while (!names.empty()) result.set(slot_of(take_word(names)));
-    };
-    for (const PasswordOption& option : kOptions) add_all(option.programs);
-    add_all(kOthers);
-    return result;
-  }();
-  return known[slot_of(program)];
-}
-
-bool is_known(std::string_view program) {
-  return among(kOthers, program) ||
-         std::any_of(kOptions.begin(), kOptions.end(),
-                     [&](const PasswordOption& option) { return among(option.programs, program); });
-}
-
 // Where the same program has to be looked at again: of a line that goes on behind what was read,
 // the second half. Else "curl curl curl …" would be read over and over.
 std::size_t looked_through(std::string_view text, std::size_t at, const std::vector<Word>& words) {
@@ -195,16 +170,20 @@ std::size_t looked_through(std::string_view text, std::size_t at, const std::vec
 
 }  // namespace
 
-void find_in_command(std::string_view text, std::size_t program_begin, std::size_t program_end,
-                     SeenCommand& seen, SecretPlaces& places) {
-  const std::string_view program = text.substr(program_begin, program_end - program_begin);
-  if (!may_be_known(program) || !is_known(program)) return;
-  const char next = program_end < text.size() ? text[program_end] : '\n';
-  if (!is_blank(next) && !is_quote(next)) return;
-  if (program == seen.program && program_end <= seen.until) return;
-  const std::vector<Word> words = words_of(text, program_end);
+std::string known_programs() {
+  std::string all(kOthers);
+  for (const PasswordOption& option : kOptions) all += ' ' + std::string(option.programs);
+  std::ranges::replace(all, ' ', '|');
+  return all;
+}
+
+void find_in_command(std::string_view text, SecretPlace name, SeenCommand& seen,
+                     SecretPlaces& places) {
+  const std::string_view program = text.substr(name.begin, name.end - name.begin);
+  if (program == seen.program && name.end <= seen.until) return;
+  const std::vector<Word> words = words_of(text, name.end);
   if (program == "echo" || program == "printf") return find_piped(words, places);
-  seen = {program, looked_through(text, program_end, words)};
+  seen = {program, looked_through(text, name.end, words)};
   if (program == "bindpw" || program == "rootpw") {
     if (words.size() == 1) add(words[0], 0, Holds::all, places);
     return;

@@ -1,0 +1,144 @@
+#include <array>
+
+#include "assignments.h"
+#include "characters.h"
+#include "pattern.h"
+#include "places.h"
+#include "safelaunch/redact/redactor.h"
+
+// What one expression can describe is one row here, and all rows are searched for at once. The
+// group of a row is the secret, or the place at which another reader begins.
+namespace safelaunch::redact {
+namespace {
+
+enum class Found {
+  value,    // a secret, whatever it is
+  random,   // a secret if it looks random
+  bearer,   // ... or like a password
+  basic,    // ... or is base64 of "user:password"
+  named,    // a secret unless it is a word like None
+  block,    // the name above an indented block of secrets
+  bracket,  // the begin of a bracket of secrets
+};
+
+struct Surroundings {
+  std::string_view expression;
+  Found found;
+  std::string_view beside = {};  // must stand nearby
+};
+
+constexpr std::array kSurroundings{
+    // The rest of such an address is a key: everybody who knows it may come in.
+    Surroundings{R"((?:hooks\.slack\.com/(?:services|workflows|triggers)|/open-apis/bot/v2/hook)"
+                 R"(|hooks\.zapier\.com/hooks/catch|office\.com/webhook(?:b2)?|/with/key)"
+                 R"(|events\.pagerduty\.com/integration|hc-ping\.com|/api/webhooks/[^/\s]+))"
+                 R"(/([^\s"'`<>\\|]+))",
+                 Found::value},
+    Surroundings{R"(api\.telegram\.org/bot([^/\s"'`<>\\|]+))", Found::value},
+    Surroundings{R"(/t/([\w.~+=-]{16,}))", Found::random},  // a channel of conda
+    Surroundings{R"(jdbc:oracle:\w*:[^/@\s"'`]*/([^@\s"'`<>\\|]+)@)", Found::value},
+    // Hashes of passwords, as /etc/shadow and htpasswd have them, and PuTTY's checksum.
+    Surroundings{R"(\$(?:1|5|6|y|2[aby]|apr1|argon2\w{0,4})\$([0-9A-Za-z./$=,+-]{19,}))",
+                 Found::value},
+    Surroundings{R"(\{(?:SHA|SSHA|PBKDF2|CRYPT)\}([0-9A-Za-z./$=,+-]+))", Found::value},
+    Surroundings{R"(Private-MAC: ([^\n]+))", Found::value},
+    // The private members of a JSON Web Key.
+    Surroundings{R"r("(?:d|k|p|q|dp|dq|qi)":[ \t"]*([\w+/=-]{16,}))r", Found::value, R"("kty":)"},
+    Surroundings{R"(\b(?i:bearer)[ \t]+([\w.+/=~-]+))", Found::bearer},
+    Surroundings{R"(\b(?i:basic)[ \t]+([\w.+/=~-]+))", Found::basic},
+    // login("KEY") and HTTPBasicAuth('user', 'PASSWORD')
+    Surroundings{
+        R"((?:^|[^\w-])(?:login|HTTPBasicAuth|Fernet)\((?:["'`][^"'`)]{0,99}["'`],\s{0,9})?)"
+        R"(b?["'`]([^"'`)]{1,400})["'`])",
+        Found::named},
+    // A password, passphrase, key, token, credential or code by its name in another language.
+    Surroundings{
+        R"((?:密码|密碼|口令|密钥|密鑰|令牌|私钥|私鑰|凭证|验证码|パスワード|暗証番号|비밀번호)"
+        R"(|пароль|Пароль|contraseña|Contraseña)[ \t"'`]*(?:[:=]|：|＝|是|为|は)[ \t"'`]*)"
+        R"(([^\s"'`,;)}<\x80-\xff][^\s"'`,;)}\x80-\xff]*))",
+        Found::named},
+    // A Secret of Kubernetes, in YAML and JSON.
+    Surroundings{R"(\n((?:data|stringData):)\n)", Found::block, "kind: Secret\n"},
+    Surroundings{R"r("(?:data|stringData)":\s*(\{))r", Found::bracket, R"("Secret")"},
+};
+
+// Whether it is base64 of "user:password".
+bool is_login(std::string_view base64) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  if (base64.size() < 8 || base64.size() % 4 != 0) return false;
+  bool colon = false;
+  unsigned bits = 0;
+  std::size_t read = 0;
+  for (const char c : base64.substr(0, base64.find('='))) {
+    const std::size_t digit = kDigits.find(c);
+    if (digit == kDigits.npos) return false;
+    bits = bits << 6U | static_cast<unsigned>(digit);
+    if (++read % 4 == 1) continue;
+    const auto byte = static_cast<unsigned char>(bits >> (6U - (read - 1) % 4 * 2U));
+    if (byte < ' ') return false;
+    colon = colon || byte == ':';
+  }
+  return colon;
+}
+
+bool shows_secret(Found found, std::string_view value) {
+  switch (found) {
+    case Found::random: return looks_random(value);
+    case Found::basic:
+    case Found::bearer:
+      return looks_random(value) || looks_like_password(value) ||
+             (found == Found::basic && is_login(value));
+    case Found::named: return value == kRedacted || is_secret_value(NameKind::secret, {}, value);
+    default: return true;
+  }
+}
+
+bool stands_beside(std::string_view text, std::size_t at, std::string_view beside) {
+  constexpr std::size_t kReach = 2'000;
+  const std::size_t from = at < kReach ? 0 : at - kReach;
+  return text.substr(from, 2 * kReach).find(beside) != text.npos;
+}
+
+void take(Found found, std::string_view text, SecretPlace place, SecretPlaces& places) {
+  if (found == Found::block)
+    find_in_indented(text, place.begin, NameKind::secret, UserNames::taken, places);
+  else if (found == Found::bracket)
+    find_in_brackets(text, place.begin, NameKind::secret, places);
+  else if (shows_secret(found, text.substr(place.begin, place.end - place.begin)))
+    places.push_back(place);
+}
+
+const RE2& all_surroundings() {
+  static const RE2 all(
+      [] {
+        std::string rows;
+        for (const Surroundings& row : kSurroundings) rows += std::string(row.expression) + "|";
+        return rows + "(?:^|[^\\w.-])(" + known_programs() + ")[ \\t\"'`]";
+      }(),
+      RE2::Latin1);
+  return all;
+}
+
+}  // namespace
+
+void find_by_surroundings(std::string_view text, SecretPlaces& places) {
+  constexpr std::size_t kRows = kSurroundings.size();
+  std::array<re2::StringPiece, kRows + 2> groups;  // all of it, one for each row, the program
+  SeenCommand seen;
+  const re2::StringPiece all(text.data(), text.size());
+  for (std::size_t at = 0; all_surroundings().Match(all, at, all.size(), RE2::UNANCHORED,
+                                                    groups.data(), groups.size());) {
+    std::size_t row = 0;
+    while (row < kRows && groups[row + 1].data() == nullptr) ++row;
+    const re2::StringPiece& group = groups[row + 1];
+    const auto begin = static_cast<std::size_t>(group.data() - text.data());
+    const SecretPlace place{begin, at = begin + group.size()};
+    if (row == kRows)
+      find_in_command(text, place, seen, places);
+    else if (stands_beside(text, begin, kSurroundings[row].beside))
+      take(kSurroundings[row].found, text, place, places);
+  }
+}
+
+}  // namespace safelaunch::redact
