@@ -19,12 +19,23 @@ class Pattern {
 
   /// The bytes that it takes from the front of the text; 0 where it does not begin there.
   [[nodiscard]] std::size_t length_in(std::string_view text) const {
-    re2::StringPiece found;
-    const re2::StringPiece all(text.data(), text.size());
-    return expression_.Match(all, 0, all.size(), RE2::ANCHOR_START, &found, 1) ? found.size() : 0;
+    return length_of_match(text, RE2::ANCHOR_START);
+  }
+
+  /// The bytes that it, which ends in \z, takes from the text's end; 0 where it does not stand
+  /// there.
+  [[nodiscard]] std::size_t length_at_end(std::string_view text) const {
+    return length_of_match(text, RE2::UNANCHORED);
   }
 
  private:
+  [[nodiscard]] std::size_t length_of_match(std::string_view text, RE2::Anchor anchor) const {
+    re2::StringPiece found;
+    return expression_.Match({text.data(), text.size()}, 0, text.size(), anchor, &found, 1)
+               ? found.size()
+               : 0;
+  }
+
   static RE2::Options options() {
     RE2::Options options(RE2::Latin1);
     options.set_dot_nl(true);

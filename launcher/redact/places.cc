@@ -202,7 +202,7 @@ DecodedText decoded(std::string_view text) {
 
 SecretPlaces secret_places(std::string_view text) {
   SecretPlaces places;
-  find_in_blocks(text, places);
+  find_keys(text, places);
   find_in_tables(text, places);
   find_in_addresses(text, places);
   find_by_names_and_forms(text, places);

@@ -49,9 +49,9 @@ using SecretPlaces = std::vector<SecretPlace>;
 
 // Each of these knows one kind of surroundings, takes no coat off, and takes linear time.
 
-/// PEM, OpenSSH, PGP and PuTTY keys, whole or torn; hashes of passwords; vaults.
-void find_in_blocks(std::string_view text, SecretPlaces& places);
-/// Lines of ~/.pgpass, and the columns of a table with a line of names above.
+/// Private keys of PEM, OpenSSH and PGP, whole or torn.
+void find_keys(std::string_view text, SecretPlaces& places);
+/// The columns of a table with a line of names above.
 void find_in_tables(std::string_view text, SecretPlaces& places);
 /// Passwords, signatures and web hooks in URLs.
 void find_in_addresses(std::string_view text, SecretPlaces& places);

@@ -17,6 +17,7 @@ enum class Found {
   bearer,   // ... or like a password
   basic,    // ... or is base64 of "user:password"
   named,    // a secret unless it is a word like None
+  record,   // a line whose fifth field is a secret
   block,    // the name above an indented block of secrets
   bracket,  // the begin of a bracket of secrets
 };
@@ -47,39 +48,51 @@ constexpr std::array kSurroundings{
     Surroundings{R"(\b(?i:bearer)[ \t]+([\w.+/=~-]+))", Found::bearer},
     Surroundings{R"(\b(?i:basic)[ \t]+([\w.+/=~-]+))", Found::basic},
     // login("KEY") and HTTPBasicAuth('user', 'PASSWORD')
-    Surroundings{
-        R"((?:^|[^\w-])(?:login|HTTPBasicAuth|Fernet)\((?:["'`][^"'`)]{0,99}["'`],\s{0,9})?)"
-        R"(b?["'`]([^"'`)]{1,400})["'`])",
-        Found::named},
+    Surroundings{R"((?:^|[^\w-])(?:login|HTTPBasicAuth|Fernet)\((?:["'`][^"'`)\n]*["'`],\s*)?)"
+                 R"(b?["'`]([^"'`)\n]+)["'`])",
+                 Found::named},
     // A password, passphrase, key, token, credential or code by its name in another language.
     Surroundings{
         R"((?:密码|密碼|口令|密钥|密鑰|令牌|私钥|私鑰|凭证|验证码|パスワード|暗証番号|비밀번호)"
         R"(|пароль|Пароль|contraseña|Contraseña)[ \t"'`]*(?:[:=]|：|＝|是|为|は)[ \t"'`]*)"
         R"(([^\s"'`,;)}<\x80-\xff][^\s"'`,;)}\x80-\xff]*))",
         Found::named},
+    // Lines of ~/.pgpass, and what is certain to be one within a sentence.
+    Surroundings{
+        R"((?m:^)([^\s:/]*:(?:\*|\d{3,5})(?::[^\s/:]*[^\s/:\d][^\s/:]*){2}:[^ \t\n]+)(?m:$))",
+        Found::record},
+    Surroundings{R"((?:^|[\s"'`([{<=])((?:[^\s:/]+:5432|(?:localhost|\*):(?:\*|\d{3,5}))"
+                 R"(|[^\s:/]*\.[A-Za-z]{2,}:\d{3,5}|(?:\d+\.){3}\d+:\d{3,5}))"
+                 R"((?::[^\s/:]*[^\s/:\d][^\s/:]*){2}:[^\s"'`]+))",
+                 Found::record},
+    // A vault of Ansible, and the private lines of a key of PuTTY.
+    Surroundings{R"(\$ANSIBLE_VAULT;[^\n]*\n((?:[^\n]*[[:xdigit:]]{16,}[ \t\r]*\n)*[^\n]*)"
+                 R"([[:xdigit:]]{16,}(?:\n[ \t]*[[:xdigit:]]+(?m:$))?))",
+                 Found::value},
+    Surroundings{R"(Private-Lines: [1-9]\d*\r?\n()"
+                 R"((?:(?:(?:[^\n]*[ \t])?[\w+/=]{16,}|[\w+/=]+)\r?\n)*)"
+                 R"((?:(?:[^\n]*[ \t])?[\w+/=]{16,}|[\w+/=]+))(?m:$))",
+                 Found::value},
     // A Secret of Kubernetes, in YAML and JSON.
     Surroundings{R"(\n((?:data|stringData):)\n)", Found::block, "kind: Secret\n"},
     Surroundings{R"r("(?:data|stringData)":\s*(\{))r", Found::bracket, R"("Secret")"},
 };
 
-// Whether it is base64 of "user:password".
+// Whether it is base64 of "user:password": a ':' is below one of its digits.
 bool is_login(std::string_view base64) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  if (base64.size() < 8 || base64.size() % 4 != 0) return false;
-  bool colon = false;
-  unsigned bits = 0;
-  std::size_t read = 0;
-  for (const char c : base64.substr(0, base64.find('='))) {
-    const std::size_t digit = kDigits.find(c);
-    if (digit == kDigits.npos) return false;
-    bits = bits << 6U | static_cast<unsigned>(digit);
-    if (++read % 4 == 1) continue;
-    const auto byte = static_cast<unsigned char>(bits >> (6U - (read - 1) % 4 * 2U));
-    if (byte < ' ') return false;
-    colon = colon || byte == ':';
-  }
-  return colon;
+  static const Pattern kLogin(
+      "(?:[\\w+/]{4})*(?:O[g-v]|[\\w+/][DTjz][o-r]|[\\w+/]{2}[AEIMQUYcgkosw048]6)[\\w+/]*=*");
+  return base64.size() >= 8 && base64.size() % 4 == 0 && kLogin.is(base64);
+}
+
+// Where the password of host:port:database:user:password begins. An address of the sixth version
+// and a place in a program have none.
+std::size_t password_in(std::string_view record) {
+  static const Pattern kFields("(?:[^:]*:){4}");
+  static const Pattern kOther(
+      R"((?:[[:xdigit:]]*:){4}.*)"
+      R"(|[^:]*\.(?:py|pyx|cc|cpp|cu|cuh|hpp|rs|go|js|ts|sh|java|log|txt|yaml):.*)");
+  return kOther.is(record) ? record.size() : kFields.length_in(record);
 }
 
 bool shows_secret(Found found, std::string_view value) {
@@ -101,12 +114,16 @@ bool stands_beside(std::string_view text, std::size_t at, std::string_view besid
 }
 
 void take(Found found, std::string_view text, SecretPlace place, SecretPlaces& places) {
-  if (found == Found::block)
-    find_in_indented(text, place.begin, NameKind::secret, UserNames::taken, places);
-  else if (found == Found::bracket)
-    find_in_brackets(text, place.begin, NameKind::secret, places);
-  else if (shows_secret(found, text.substr(place.begin, place.end - place.begin)))
-    places.push_back(place);
+  const std::string_view value = text.substr(place.begin, place.end - place.begin);
+  switch (found) {
+    case Found::block:
+      find_in_indented(text, place.begin, NameKind::secret, UserNames::taken, places);
+      break;
+    case Found::bracket: find_in_brackets(text, place.begin, NameKind::secret, places); break;
+    case Found::record: places.push_back({place.begin + password_in(value), place.end}); break;
+    default:
+      if (shows_secret(found, value)) places.push_back(place);
+  }
 }
 
 const RE2& all_surroundings() {
