@@ -277,7 +277,8 @@ bool looks_random(std::string_view value) {
   constexpr std::size_t kLong = 24;
   const bool changes_often =
       made.signs == 0 && value.size() >= kLong && 7 * made.changes >= 3 * value.size();
-  return made.longest_word < 7 || changes_often;
+  const bool hexadecimal = value.find_first_not_of("0123456789abcdef") == value.npos;
+  return made.longest_word < 7 || changes_often || hexadecimal;
 }
 
 bool looks_like_password(std::string_view value) {

@@ -369,7 +369,9 @@ TEST_CASE("names of stores, models, checkpoints and addresses in memory do not l
 TEST_CASE("a long random value looks random although seven of its letters in a row could be a word",
           "[redact][names]") {
   CHECK(looks_random("3aNLF7ilyalbqx60XnAQmZpA5QLmAKyckL1a0Ong"));
-  CHECK(looks_random("7xtOZsA17ttimhwc0RWb9gNWATQfuw"));  // a word has two vowels
+  CHECK(looks_random("7xtOZsA17ttimhwc0RWb9gNWATQfuw"));            // a word has two vowels
+  CHECK(looks_random("1yqitWJweczvsehZZTSsN09J5WnSH5"));            // 13 changes of kind in 30
+  CHECK(looks_random("3eeeebdc9cacf8096bad420fb2715ac322f909d4"));  // no word is hexadecimal
   for (const char* value :
        {"MyLongCheckpointName2OfModel3Trained", "Transformer2Block3Attention4Weight5",
         "l1.b2.c3.d4.transformer5.w6.b7.x8"})
