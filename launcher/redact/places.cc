@@ -9,8 +9,7 @@
 #include "safelaunch/redact/redactor.h"
 
 // The text is read once from left to right. Each run of letters, digits and `_-.` is one word, and
-// a word may be a token, a program, a scheme of a login, or the name of a secret. The reader that
-// knows the word returns where it stopped, and the search goes on there.
+// a word may hold a token or be the name of a secret. The search goes on behind the secret.
 namespace safelaunch::redact {
 namespace {
 
@@ -124,42 +123,25 @@ std::string_view word_before(std::string_view text, std::size_t at) {
   return text.substr(begin, at - 1 - begin);
 }
 
-// Reads one word of name bytes: it may be a token, a secret's name, or a program that takes a
-// password.
-class WordReader {
- public:
-  WordReader(std::string_view text, SecretPlaces& places) : text_(text), places_(places) {}
-
-  // Returns the end of the text that it has dealt with.
-  std::size_t read(std::size_t begin, std::size_t end) {
-    find_tokens(begin, end);
-    return find_named(begin, end);
+void find_tokens(std::string_view text, SecretPlace word, SecretPlaces& places) {
+  for (std::size_t at = word.begin; at < word.end; ++at) {
+    if (at > word.begin && is_identifier(text[at - 1])) continue;
+    const std::size_t length = token_length(text, at);
+    if (length == 0) continue;
+    places.push_back({at, at + length});
+    at += length;
   }
+}
 
- private:
-  void find_tokens(std::size_t begin, std::size_t end) {
-    for (std::size_t at = begin; at < end; ++at) {
-      if (at > begin && is_identifier(text_[at - 1])) continue;
-      const std::size_t length = token_length(text_, at);
-      if (length == 0) continue;
-      places_.push_back({at, at + length});
-      at += length;
-    }
-  }
-
-  std::size_t find_named(std::size_t begin, std::size_t end) {
-    const std::string_view name = text_.substr(begin, end - begin);
-    if (!may_name_a_secret(name)) return end;
-    while (end > begin && (text_[end - 1] == '.' || text_[end - 1] == '-')) --end;
-    NameKind kind = kind_of_name(text_.substr(begin, end - begin), word_before(text_, begin));
-    if (kind == NameKind::plain) return std::max(end, begin + name.size());
-    const NamePlace place{text_, begin, end, kind};
-    return std::max(find_value_of(place, places_), begin + name.size());
-  }
-
-  std::string_view text_;
-  SecretPlaces& places_;
-};
+// Returns the end of the text that it has dealt with.
+std::size_t find_named(std::string_view text, SecretPlace word, SecretPlaces& places) {
+  auto [begin, end] = word;
+  if (!may_name_a_secret(text.substr(begin, end - begin))) return end;
+  while (end > begin && (text[end - 1] == '.' || text[end - 1] == '-')) --end;
+  const NameKind kind = kind_of_name(text.substr(begin, end - begin), word_before(text, begin));
+  if (kind == NameKind::plain) return word.end;
+  return std::max(find_value_of({text, begin, end, kind}, places), word.end);
+}
 
 }  // namespace
 
@@ -211,13 +193,13 @@ SecretPlaces secret_places(std::string_view text) {
 }
 
 void find_by_names_and_forms(std::string_view text, SecretPlaces& places) {
-  WordReader reader(text, places);
   std::size_t at = 0;
   while (at < text.size()) {
     while (at < text.size() && !is_name_byte(text[at])) ++at;
     std::size_t end = at;
     while (end < text.size() && is_name_byte(text[end])) ++end;
-    if (end > at) at = reader.read(at, end);
+    find_tokens(text, {at, end}, places);
+    if (end > at) at = find_named(text, {at, end}, places);
   }
 }
 
