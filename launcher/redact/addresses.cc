@@ -12,9 +12,9 @@ namespace safelaunch::redact {
 namespace {
 
 // Parameters that hold a secret in a URL, beside those whose names say so anywhere.
-constexpr std::string_view kParameters =
+constexpr Words kParameters(
     "sig signature key code auth state policy ticket session sid sas hash hdnea st signed jwt pw "
-    "pass nonce hmac";
+    "pass nonce hmac");
 bool ends_address(char c) {
   return is_space(c) || is_quote(c) || c == '<' || c == '>' || c == '\\' || c == '|';
 }
@@ -59,7 +59,7 @@ bool is_secret_parameter(std::string_view name, std::string_view value) {
   if (plain.starts_with("x-amz-") || plain.starts_with("x-goog-"))
     return plain.ends_with("signature") || plain.ends_with("credential") ||
            plain.ends_with("token");
-  if (among(kParameters, plain) && value.size() >= kShortest) return true;
+  if (kParameters.has(plain) && value.size() >= kShortest) return true;
   const NameKind kind = kind_of_name(name);
   return is_secret_value(kind == NameKind::key ? NameKind::token : kind, name, value) &&
          (kind != NameKind::key || value.size() >= kShortest);

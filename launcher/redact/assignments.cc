@@ -12,6 +12,10 @@
 namespace safelaunch::redact {
 namespace {
 
+constexpr Words kBlockMarks("| > |- >- |+ >+");  // of YAML
+constexpr Words kSetters("setenv -gx -x ENV");   // of the variable behind them
+constexpr Words kSayings("is is: was was:");     // between a name and its value
+constexpr Words kLoginHeaders("authorization proxy-authorization cookie set-cookie");
 constexpr std::size_t kLongestGap = 200;       // blanks between a name and its value
 constexpr std::size_t kLongestSentence = 160;  // bytes from a name to the value at the line's end
 
@@ -167,7 +171,7 @@ std::size_t assigned(const NamePlace& name, const Joint& joint, SecretPlaces& pl
   const std::size_t at = joint.colon ? skip_tags(name, joint.value) : joint.value;
   const std::string_view near = from(name, at, 8);
   const std::string_view rest = near.substr(0, end_of_line(near, 0));
-  if (rest.empty() || among("| > |- >- |+ >+", rest)) return below(name, at, places);
+  if (rest.empty() || kBlockMarks.has(rest)) return below(name, at, places);
   if (name.at(at) == '[' || name.at(at) == '{' || name.at(at) == '(') {
     if (name.at(at) == '(' && opening_quote(name, at) == at) return name.end;
     const std::size_t found = places.size();
@@ -254,12 +258,12 @@ bool takes_next_word(const NamePlace& name, std::size_t at) {
   if (name.at(at) == '-' || name.at(at) == '\n') return false;
   if (name.name().starts_with('-')) return name.kind != NameKind::key;
   const std::string_view before = word_before(name);
-  if (among("setenv -gx -x ENV", before)) return true;
+  if (kSetters.has(before)) return true;
   if (name.kind != NameKind::secret) return false;
   const std::string line = lower(name.name());
-  if (among("requirepass masterauth", line)) return true;
+  if (line == "requirepass" || line == "masterauth") return true;
   // "login user password value", and `password value` alone on its line.
-  if (!among("password passwd", line)) return false;
+  if (line != "password" && line != "passwd") return false;
   const bool last = name.at(at + word_at(name, at).size()) == '\n';
   if (last && begins_line(name)) return true;
   const std::size_t login = name.begin < 100 ? 0 : name.begin - 100;
@@ -301,7 +305,7 @@ std::size_t at_end_of_sentence(const NamePlace& name, std::size_t at, SecretPlac
 std::size_t in_sentence(const NamePlace& name, std::size_t at, SecretPlaces& places) {
   if (name.at(at) == '\n') return name.end;
   std::string_view word = word_at(name, at);
-  if (among("is is: was was:", word)) {
+  if (kSayings.has(word)) {
     at = skip_blanks(name, at + word.size());
     word = word_at(name, at);
   }
@@ -314,7 +318,7 @@ std::size_t in_sentence(const NamePlace& name, std::size_t at, SecretPlaces& pla
 
 // Whether the whole rest of a header is secret: "Authorization: Digest … response=…".
 bool is_header_of_login(std::string_view name) {
-  return among("authorization proxy-authorization cookie set-cookie", lower(name.substr(0, 32)));
+  return kLoginHeaders.has(lower(name.substr(0, 32)));
 }
 
 bool has_parameters(std::string_view value) {

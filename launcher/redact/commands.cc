@@ -22,27 +22,27 @@ enum class Holds {
 };
 
 struct PasswordOption {
-  std::string_view programs;  // with blanks between them
-  std::string_view options;
+  Words programs;
+  std::string_view options;  // with blanks between them
   Holds holds;
   std::string_view only_with = {};  // the option is a port or a folder without this word
 };
 
 constexpr std::array kOptions{
-    PasswordOption{"curl", "-u --user -U --proxy-user", Holds::behind_colon},
-    PasswordOption{"curl", "-b --cookie", Holds::pairs},
-    PasswordOption{"http https", "-a --auth", Holds::behind_colon},
-    PasswordOption{"redis-cli", "-a", Holds::all},
-    PasswordOption{"sshpass mongo mongosh mongodump mongorestore", "-p", Holds::all},
-    PasswordOption{"mysql mysqldump mysqladmin mysqlimport mariadb mariadb-dump 7z 7za 7zr", "-p",
-                   Holds::attached},
-    PasswordOption{"docker podman helm skopeo oras az", "-p", Holds::all, "login"},
-    PasswordOption{"ldapsearch ldapadd ldapmodify", "-w", Holds::all},
-    PasswordOption{"smbclient", "-U", Holds::behind_percent},
-    PasswordOption{"ipmitool unzip zip", "-P", Holds::all},
-    PasswordOption{"openssl", "-k", Holds::all},
-    PasswordOption{"openssl", "-passin -passout -pass", Holds::behind_colon},
-    PasswordOption{"htpasswd", "-b", Holds::all},
+    PasswordOption{Words("curl"), "-u --user -U --proxy-user", Holds::behind_colon},
+    PasswordOption{Words("curl"), "-b --cookie", Holds::pairs},
+    PasswordOption{Words("http https"), "-a --auth", Holds::behind_colon},
+    PasswordOption{Words("redis-cli"), "-a", Holds::all},
+    PasswordOption{Words("sshpass mongo mongosh mongodump mongorestore"), "-p", Holds::all},
+    PasswordOption{Words("mysql mysqldump mysqladmin mysqlimport mariadb mariadb-dump 7z 7za 7zr"),
+                   "-p", Holds::attached},
+    PasswordOption{Words("docker podman helm skopeo oras az"), "-p", Holds::all, "login"},
+    PasswordOption{Words("ldapsearch ldapadd ldapmodify"), "-w", Holds::all},
+    PasswordOption{Words("smbclient"), "-U", Holds::behind_percent},
+    PasswordOption{Words("ipmitool unzip zip"), "-P", Holds::all},
+    PasswordOption{Words("openssl"), "-k", Holds::all},
+    PasswordOption{Words("openssl"), "-passin -passout -pass", Holds::behind_colon},
+    PasswordOption{Words("htpasswd"), "-b", Holds::all},
 };
 // A word behind these is the secret: a setting's of ldap.conf, a login's last, one that is piped.
 constexpr std::string_view kOthers = "bindpw rootpw wandb gcloud mc dvc sqlplus echo printf";
@@ -172,7 +172,7 @@ std::size_t looked_through(std::string_view text, std::size_t at, const std::vec
 
 std::string known_programs() {
   std::string all(kOthers);
-  for (const PasswordOption& option : kOptions) all += ' ' + std::string(option.programs);
+  for (const PasswordOption& option : kOptions) all += ' ' + std::string(option.programs.text());
   std::ranges::replace(all, ' ', '|');
   return all;
 }
@@ -190,7 +190,7 @@ void find_in_command(std::string_view text, SecretPlace name, SeenCommand& seen,
   }
   find_last_word(program, words, places);
   for (const PasswordOption& row : kOptions)
-    if (among(row.programs, program) && (row.only_with.empty() || has(words, row.only_with)))
+    if (row.programs.has(program) && (row.only_with.empty() || has(words, row.only_with)))
       for (std::string_view options = row.options; !options.empty();)
         find_option(words, take_word(options), row.holds, places);
 }

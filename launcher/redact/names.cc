@@ -25,40 +25,39 @@ constexpr std::array kSecretStems{
     "apikey"sv,        "accesskey"sv,  "privatekey"sv,      "accountkey"sv,  "sharedkey"sv,
     "encryptionkey"sv, "authkey"sv,    "subscriptionkey"sv, "presharedkey"sv};
 // These are secret where they are a part of their own.
-constexpr std::string_view kSecretParts =
+constexpr Words kSecretParts(
     "pwd psk creds sshpass keypass storepass requirepass masterauth userpwd otp jwt dbpass "
-    "askpw authorization";
+    "askpw authorization");
 // These are secret where they stand last: a part behind them tells about the secret, and is not the
 // secret.
-constexpr std::string_view kLastParts = "pass pw pat auth cred cookie cookies";
+constexpr Words kLastParts("pass pw pat auth cred cookie cookies");
 // "key" behind one of these is a key of that kind.
-constexpr std::string_view kBeforeKey =
+constexpr Words kBeforeKey(
     "api access private account shared preshared auth secret signing encryption storage "
     "subscription wandb kaggle ssh license client unseal master consumer service integration "
-    "hmac app openai anthropic azure application ingest deploy";
+    "hmac app openai anthropic azure application ingest deploy");
 // ... and behind one of these it is none.
-constexpr std::string_view kPublicBeforeKey =
+constexpr Words kPublicBeforeKey(
     "cache primary foreign sort group partition row hash dict store barrier map object public "
     "pub index query hot data input output lookup unique state worker rank config label "
-    "idempotency dedup registry metric batch image text";
+    "idempotency dedup registry metric batch image text");
 // A token of a language model.
-constexpr std::string_view kBeforePublicToken =
+constexpr Words kBeforePublicToken(
     "pad eos bos unk mask cls sep image next special start end stop text video audio num max "
     "min prompt class eot boi eoi patch per last first use decoder begin continuation "
-    "unexpected unknown";
+    "unexpected unknown");
 // The last parts of names of things that belong to a secret and are none.
-constexpr std::string_view kPublicLast =
+constexpr Words kPublicLast(
     "file files path paths dir dirs folder name names type types size length len count url "
     "uri endpoint env policy method mode ttl expiry expires format version index idx dim "
     "position positions ratio rate limit required enabled disabled host port user username "
     "helper provider hint label mask ring manager store backend class parallelism seen second "
     "step sec info sock authority id ids in at timeout loss embedding embeddings mixer "
-    "askpass algorithm digest age ref region rotation service authentication";
+    "askpass algorithm digest age ref region rotation service authentication");
 // "id" says who has the secret, but these services want it hidden too.
-constexpr std::string_view kSecretIds = "access private secret";
+constexpr Words kSecretIds("access private secret");
 // Parts that say how a secret is written.
-constexpr std::string_view kNeutralLast =
-    "value b64 base64 raw str string plain text old new data default";
+constexpr Words kNeutralLast("value b64 base64 raw str string plain text old new data default");
 
 // "--dbPassword2" → db, password; "AWSAccessKeyId" → aws, access, key, id.
 std::vector<std::string> parts_of(std::string_view name) {
@@ -91,8 +90,8 @@ bool is_all_upper(std::string_view name) {
 
 NameKind kind_of_key(const std::vector<std::string>& parts, std::string_view name) {
   const std::string_view before = parts.size() < 2 ? ""sv : std::string_view(parts.end()[-2]);
-  if (among(kBeforeKey, before)) return NameKind::secret;
-  if (among(kPublicBeforeKey, before)) return NameKind::plain;
+  if (kBeforeKey.has(before)) return NameKind::secret;
+  if (kPublicBeforeKey.has(before)) return NameKind::plain;
   const bool variable = parts.size() >= 2 && is_all_upper(name) && name.ends_with("_KEY");
   return variable ? NameKind::token : NameKind::key;
 }
@@ -102,25 +101,25 @@ bool ends_in_token(std::string_view part) {
 }
 
 NameKind kind_of_parts(std::vector<std::string> parts, std::string_view name) {
-  while (parts.size() > 1 && among(kNeutralLast, parts.back())) parts.pop_back();
+  while (parts.size() > 1 && kNeutralLast.has(parts.back())) parts.pop_back();
   if (parts.empty()) return NameKind::plain;
   const std::string& last = parts.back();
-  if (among(kPublicLast, last)) {
+  if (kPublicLast.has(last)) {
     const bool id = last == "id" && parts.size() >= 2;
     const std::string_view first_of_pair =
         id ? std::string_view(parts.size() >= 3 && parts.end()[-2] == "key" ? parts.end()[-3]
                                                                             : parts.end()[-2])
            : ""sv;
-    return among(kSecretIds, first_of_pair) ? NameKind::secret : NameKind::plain;
+    return kSecretIds.has(first_of_pair) ? NameKind::secret : NameKind::plain;
   }
   for (const std::string& part : parts) {
-    if (among(kSecretParts, part)) return NameKind::secret;
+    if (kSecretParts.has(part)) return NameKind::secret;
     if (part == "secretary" || part == "passwordless") continue;
     for (const std::string_view stem : kSecretStems)
       if (part.find(stem) != std::string::npos) return NameKind::secret;
   }
   for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
-    if (parts[i + 1] == "key" && among(kBeforeKey, parts[i])) return NameKind::secret;
+    if (parts[i + 1] == "key" && kBeforeKey.has(parts[i])) return NameKind::secret;
     if (parts[i] == "pass" && (parts[i + 1] == "word" || parts[i + 1] == "phrase"))
       return NameKind::secret;
   }
@@ -129,10 +128,10 @@ NameKind kind_of_parts(std::vector<std::string> parts, std::string_view name) {
   if (last == "key") return kind_of_key(parts, name);
   const std::string_view before = parts.size() < 2 ? ""sv : std::string_view(parts.end()[-2]);
   if (ends_in_token(last))
-    return among(kBeforePublicToken, before) ? NameKind::plain : NameKind::token;
-  if (last == "tokens") return among(kBeforePublicToken, before) ? NameKind::plain : NameKind::key;
+    return kBeforePublicToken.has(before) ? NameKind::plain : NameKind::token;
+  if (last == "tokens") return kBeforePublicToken.has(before) ? NameKind::plain : NameKind::key;
   if (last == "pat") return before.empty() ? NameKind::plain : NameKind::token;
-  return among(kLastParts, last) ? NameKind::token : NameKind::plain;
+  return kLastParts.has(last) ? NameKind::token : NameKind::plain;
 }
 
 // Every name of a secret has one of these within it: three letters, of which '_' is any other byte.
@@ -157,12 +156,12 @@ const std::bitset<32 * 32 * 32>& traces() {
 
 // ---- values
 
-constexpr std::string_view kNoSecrets =
+constexpr Words kNoSecrets(
     "none null nil true false yes no on off undefined empty unset n/a required optional "
     "disabled enabled inherit default auto str string bytes int bool object is not was must "
     "nan invalid missing expired ok set hidden basic bearer oauth oauth2 oidc kerberos "
     "anonymous negotiate digest ldap local munge password token key secret value text lambda "
-    "nullptr";
+    "nullptr");
 
 // A value that is written so is no secret, but a place for one, code that fetches it, or a line of
 // source.
@@ -235,7 +234,7 @@ bool is_no_secret(std::string_view value) {
   if (value.empty()) return true;
   if (value.size() > kLongest) return false;
   static const Pattern kVariable("[A-Z_][A-Z0-9]*_[A-Z0-9_]*");
-  if (value.size() <= kLongestWord && among(kNoSecrets, lower(value))) return true;
+  if (value.size() <= kLongestWord && kNoSecrets.has(lower(value))) return true;
   if (kVariable.is(value) && is_secret_name(value)) return true;  // the variable that has it
   return stands_for_a_secret(value) || is_path(value);
 }

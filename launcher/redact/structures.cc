@@ -124,8 +124,9 @@ std::string_view value_of_line(std::string_view line, std::string_view& name) {
 }  // namespace
 
 bool stands_beside_secrets(std::string_view name) {
-  return among("user username host hostname port type name region url kind email",
-               lower(name.substr(0, 16)));
+  static constexpr Words kBeside(
+      "user username host hostname port type name region url kind email");
+  return kBeside.has(lower(name.substr(0, 16)));
 }
 
 std::size_t find_in_brackets(std::string_view text, std::size_t open, NameKind kind,
