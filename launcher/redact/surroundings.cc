@@ -57,12 +57,13 @@ constexpr std::array kSurroundings{
         R"(|пароль|Пароль|contraseña|Contraseña)[ \t"'`]*(?:[:=]|：|＝|是|为|は)[ \t"'`]*)"
         R"(([^\s"'`,;)}<\x80-\xff][^\s"'`,;)}\x80-\xff]*))",
         Found::named},
-    // Lines of ~/.pgpass, and what is certain to be one within a sentence.
+    // Lines of ~/.pgpass, and what is certain to be one within a sentence. The bytes of a host are
+    // few, or each word would be read on to the end of the text.
     Surroundings{
-        R"((?m:^)([^\s:/]*:(?:\*|\d{3,5})(?::[^\s/:]*[^\s/:\d][^\s/:]*){2}:[^ \t\n]+)(?m:$))",
+        R"((?m:^)([\w.*-]*:(?:\*|\d{3,5})(?::[^\s/:]*[^\s/:\d][^\s/:]*){2}:[^ \t\n]+)(?m:$))",
         Found::record},
-    Surroundings{R"((?:^|[\s"'`([{<=])((?:[^\s:/]+:5432|(?:localhost|\*):(?:\*|\d{3,5}))"
-                 R"(|[^\s:/]*\.[A-Za-z]{2,}:\d{3,5}|(?:\d+\.){3}\d+:\d{3,5}))"
+    Surroundings{R"((?:^|[\s"'`([{<=])((?:[\w.*-]+:5432|(?:localhost|\*):(?:\*|\d{3,5}))"
+                 R"(|[\w.-]*\.[A-Za-z]{2,}:\d{3,5}|(?:\d+\.){3}\d+:\d{3,5}))"
                  R"((?::[^\s/:]*[^\s/:\d][^\s/:]*){2}:[^\s"'`]+))",
                  Found::record},
     // A vault of Ansible, and the private lines of a key of PuTTY.
