@@ -20,8 +20,8 @@ const std::string kLastLine = "[0-9A-Za-z+/=]{4,}";
 // The end of the lines of a key whose end is missing: headers, then base64 as far as it goes. A
 // line that looks like a header and has no base64 below it belongs to the log.
 std::size_t end_of_torn_key(std::string_view text, std::size_t at) {
-  static const Pattern kKey("(?m)[^\\n]*(?:(?:\\n(?:[^\\n]{1,90}: [^\\n]{0,90})?$)*(?:\\n" +
-                            kKeyLine + "$)+(?:\\n" + kLastLine + "$)?)?");
+  static const Pattern kKey("(?m)[^\\n]*(?:(?:\\n(?:[^\\n]*: [^\\n]*)?$){0,20}(?:\\n" + kKeyLine +
+                            "$)+(?:\\n" + kLastLine + "$)?)?");
   return at + kKey.length_in(text.substr(at));
 }
 

@@ -67,9 +67,10 @@ constexpr std::array kSurroundings{
                  R"((?::[^\s/:]*[^\s/:\d][^\s/:]*){2}:[^\s"'`]+))",
                  Found::record},
     // A vault of Ansible, and the private lines of a key of PuTTY.
-    Surroundings{R"(\$ANSIBLE_VAULT;[^\n]*\n((?:[^\n]*[[:xdigit:]]{16,}[ \t\r]*\n)*[^\n]*)"
-                 R"([[:xdigit:]]{16,}(?:\n[ \t]*[[:xdigit:]]+(?m:$))?))",
-                 Found::value},
+    Surroundings{
+        R"(\$ANSIBLE_VAULT;[\w.;-]*[ \t\r]*\n((?:[^\n]*[[:xdigit:]]{16,}[ \t\r]*\n)*[^\n]*)"
+        R"([[:xdigit:]]{16,}(?:\n[ \t]*[[:xdigit:]]+(?m:$))?))",
+        Found::value},
     Surroundings{R"(Private-Lines: [1-9]\d*\r?\n()"
                  R"((?:(?:(?:[^\n]*[ \t])?[\w+/=]{16,}|[\w+/=]+)\r?\n)*)"
                  R"((?:(?:[^\n]*[ \t])?[\w+/=]{16,}|[\w+/=]+))(?m:$))",

@@ -240,6 +240,8 @@ TEST_CASE("a hostile text takes linear time", "[redact]") {
                                   std::string("\"data\":{"),
                                   std::string("\"k\":\"abcdefghijklmnop"),
                                   std::string("$ANSIBLE_VAULT;\n0123456789abcdef\n"),
+                                  std::string("$ANSIBLE_VAULT;curl "),
+                                  std::string("token: -----BEGIN PRIVATE KEY-----\n"),
                                   std::string("Private-Lines: 1\nabc\n"),
                                   std::string("abcdefghijklmnop\n-----END PRIVATE KEY")}) {
     INFO(part);
