@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <initializer_list>
 
+#include "safelaunch/base/strings.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/base/user_file.h"
 
@@ -112,11 +113,9 @@ std::string with_origin(std::string_view folder, std::string_view origin) {
 
 std::vector<std::string> folders_in(std::string_view list, std::string_view origin) {
   std::vector<std::string> folders;
-  while (!list.empty()) {
-    const auto folder = list.substr(0, list.find(':'));
-    if (!folder.empty()) folders.push_back(with_origin(folder, origin));
-    list.remove_prefix(std::min(folder.size() + 1, list.size()));
-  }
+  while (!list.empty())
+    if (const auto folder = take_word(list, ':'); !folder.empty())
+      folders.push_back(with_origin(folder, origin));
   return folders;
 }
 
@@ -217,8 +216,7 @@ std::string torch_folder(const PythonPlaces& python) {
 
 std::string python_text(std::string_view source, std::string_view name) {
   while (!source.empty()) {
-    const auto line = source.substr(0, source.find('\n'));
-    source.remove_prefix(std::min(line.size() + 1, source.size()));
+    const auto line = take_word(source, '\n');
     const bool is_it = line.starts_with(name) && line.size() > name.size() &&
                        (line[name.size()] == ':' || line[name.size()] == ' ');
     const auto first = is_it ? line.find_first_of("'\"") : std::string_view::npos;

@@ -28,8 +28,7 @@ VirtualEnvironment read_pyvenv(const fs::path& prefix) {
   VirtualEnvironment venv;
   const std::string text = user_file_text(prefix / "pyvenv.cfg", kLongest).value_or("");
   for (std::string_view rest = text; !rest.empty();) {
-    const auto line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    const auto line = take_word(rest, '\n');
     const auto equals = line.find('=');
     if (equals == std::string_view::npos) continue;
     const std::string key = lower(trimmed(line.substr(0, equals)));
@@ -89,11 +88,8 @@ class PackageFolders {
 };
 
 void add_python_path(PackageFolders& folders, std::string_view list) {
-  while (!list.empty()) {
-    const auto folder = list.substr(0, list.find(':'));
-    if (!folder.empty()) folders.add(fs::path(folder));
-    list.remove_prefix(std::min(folder.size() + 1, list.size()));
-  }
+  while (!list.empty())
+    if (const auto folder = take_word(list, ':'); !folder.empty()) folders.add(fs::path(folder));
 }
 
 void add_user_packages(PackageFolders& folders, const Environment& environment) {

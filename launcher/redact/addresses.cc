@@ -1,39 +1,20 @@
 #include <algorithm>
-#include <array>
 
 #include "characters.h"
 #include "names.h"
 #include "places.h"
 
-// Each "://" begins an address, which ends at a blank, a quote or a bracket. Three readers search
-// the address: for a login before the host, for a path that is a key as a whole (web hooks), and
-// for parameters with a secret's name. A request in a log has no scheme, so each '?' outside of an
-// address begins parameters too. The search goes on behind the address, which keeps the time
-// linear.
+// Each "://" begins an address, which ends at a blank, a quote or a bracket. Two readers search
+// the address: for a login before the host, and for parameters with a secret's name. A request in a
+// log has no scheme, so each '?' outside of an address begins parameters too. The search goes on
+// behind the address, which keeps the time linear.
 namespace safelaunch::redact {
 namespace {
 
-using std::string_view_literals::operator""sv;
-
 // Parameters that hold a secret in a URL, beside those whose names say so anywhere.
-constexpr std::array kParameters{"sig"sv,   "signature"sv, "key"sv,    "code"sv,    "auth"sv,
-                                 "state"sv, "policy"sv,    "ticket"sv, "session"sv, "sid"sv,
-                                 "sas"sv,   "hash"sv,      "hdnea"sv,  "st"sv,      "signed"sv,
-                                 "jwt"sv,   "pw"sv,        "pass"sv,   "nonce"sv,   "hmac"sv};
-// The rest of a URL behind one of these is a key: everybody who knows it may come in.
-constexpr std::array kDoors{"hooks.slack.com/services/"sv,
-                            "hooks.slack.com/workflows/"sv,
-                            "hooks.slack.com/triggers/"sv,
-                            "api.telegram.org/bot"sv,
-                            "webhook.office.com/webhookb2/"sv,
-                            "outlook.office.com/webhook/"sv,
-                            "hooks.zapier.com/hooks/catch/"sv,
-                            "/with/key/"sv,
-                            "/open-apis/bot/v2/hook/"sv,
-                            "events.pagerduty.com/integration/"sv,
-                            "hc-ping.com/"sv,
-                            "/api/webhooks/"sv};
-
+constexpr Words kParameters(
+    "sig signature key code auth state policy ticket session sid sas hash hdnea st signed jwt pw "
+    "pass nonce hmac");
 bool ends_address(char c) {
   return is_space(c) || is_quote(c) || c == '<' || c == '>' || c == '\\' || c == '|';
 }
@@ -78,8 +59,7 @@ bool is_secret_parameter(std::string_view name, std::string_view value) {
   if (plain.starts_with("x-amz-") || plain.starts_with("x-goog-"))
     return plain.ends_with("signature") || plain.ends_with("credential") ||
            plain.ends_with("token");
-  const bool known = std::find(kParameters.begin(), kParameters.end(), plain) != kParameters.end();
-  if (known && value.size() >= kShortest) return true;
+  if (kParameters.has(plain) && value.size() >= kShortest) return true;
   const NameKind kind = kind_of_name(name);
   return is_secret_value(kind == NameKind::key ? NameKind::token : kind, name, value) &&
          (kind != NameKind::key || value.size() >= kShortest);
@@ -98,40 +78,6 @@ void find_parameters(std::string_view text, std::size_t begin, std::size_t end,
       if (is_secret_parameter(name, value)) places.push_back({equals + 1, next});
     }
     at = next;
-  }
-}
-
-void find_doors(std::string_view text, std::size_t begin, std::size_t end, SecretPlaces& places) {
-  const std::string_view address = text.substr(begin, end - begin);
-  for (const std::string_view door : kDoors)
-    if (const std::size_t at = address.find(door); at != std::string_view::npos) {
-      std::size_t from = begin + at + door.size();
-      std::size_t to = end;
-      if (door == "/api/webhooks/"sv) from = std::min(find_within(text, "/", from, end) + 1, end);
-      if (door == "api.telegram.org/bot"sv) to = find_within(text, "/", from, end);
-      if (from < to) places.push_back({from, to});
-    }
-  // A channel of conda: /t/TOKEN/channel.
-  for (std::size_t at = address.find("/t/"); at != std::string_view::npos;
-       at = address.find("/t/", at + 1)) {
-    const std::size_t from = at + 3;
-    const std::size_t to = std::min(address.find('/', from), address.size());
-    if (looks_random(address.substr(from, to - from))) places.push_back({begin + from, begin + to});
-    if (to == address.size()) break;
-  }
-}
-
-// jdbc:oracle:thin:user/password@host
-void find_oracle_login(std::string_view text, SecretPlaces& places) {
-  constexpr std::string_view kOracle = "jdbc:oracle:";
-  std::size_t end = 0;
-  for (std::size_t at = text.find(kOracle); at != std::string_view::npos;
-       at = text.find(kOracle, end)) {
-    end = end_of_address(text, at);
-    const std::size_t login = find_within(text, ":", at + kOracle.size(), end);
-    const std::size_t host = find_within(text, "@", login, end);
-    const std::size_t slash = find_within(text, "/", login, host);
-    if (slash < host) places.push_back({slash + 1, host});
   }
 }
 
@@ -154,12 +100,10 @@ void find_in_addresses(std::string_view text, SecretPlaces& places) {
     const std::size_t begin = at + kScheme.size();
     const std::size_t end = end_of_address(text, begin);
     find_login(text, begin, end, places);
-    find_doors(text, begin, end, places);
     find_parameters(text, begin, end, places);
     done = end;
   }
   find_bare_parameters(text, places);
-  find_oracle_login(text, places);
 }
 
 }  // namespace safelaunch::redact

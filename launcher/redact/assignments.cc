@@ -1,9 +1,9 @@
 #include "assignments.h"
 
 #include <algorithm>
-#include <array>
 
 #include "characters.h"
+#include "pattern.h"
 #include "safelaunch/redact/redactor.h"
 
 // The sign behind a name decides how its value is read: an assignment, an item of a list, the text
@@ -12,21 +12,26 @@
 namespace safelaunch::redact {
 namespace {
 
-using std::string_view_literals::operator""sv;
-
+constexpr Words kBlockMarks("| > |- >- |+ >+");  // of YAML
+constexpr Words kSetters("setenv -gx -x ENV");   // of the variable behind them
+constexpr Words kSayings("is is: was was:");     // between a name and its value
+constexpr Words kLoginHeaders("authorization proxy-authorization cookie set-cookie");
 constexpr std::size_t kLongestGap = 200;       // blanks between a name and its value
 constexpr std::size_t kLongestSentence = 160;  // bytes from a name to the value at the line's end
 
-std::size_t skip_blanks(const NamePlace& name, std::size_t at) {
-  const std::size_t last = at + kLongestGap;
-  while (at < last && at < name.text.size() && is_blank(name.text[at])) ++at;
+std::size_t skip(const NamePlace& name, std::size_t at, bool (*what)(char)) {
+  const std::size_t last = std::min(at + kLongestGap, name.text.size());
+  while (at < last && what(name.text[at])) ++at;
   return at;
 }
 
-std::size_t skip_spaces(const NamePlace& name, std::size_t at) {
-  const std::size_t last = at + kLongestGap;
-  while (at < last && at < name.text.size() && is_space(name.text[at])) ++at;
-  return at;
+std::size_t skip_blanks(const NamePlace& name, std::size_t at) {
+  return skip(name, at, is_blank);
+}
+
+// The text from a place on.
+std::string_view from(const NamePlace& name, std::size_t at, std::size_t longest) {
+  return name.text.substr(std::min(at, name.text.size()), longest);
 }
 
 // The sign that joins a name to its value.
@@ -39,14 +44,9 @@ struct Joint {
 
 // `: str = `: the type of a variable of Python or TypeScript.
 std::size_t skip_type(const NamePlace& name, std::size_t at) {
-  std::size_t end = at;
-  while (end < name.text.size() && end - at < 60 &&
-         (is_identifier(name.text[end]) || name.text[end] == '[' || name.text[end] == ']' ||
-          name.text[end] == '|' || name.text[end] == ' '))
-    ++end;
-  const bool type = end > at && name.at(end) == '=' && name.at(end + 1) != '=' &&
-                    name.at(end - 1) == ' ' && is_letter(name.at(at));
-  return type ? skip_blanks(name, end + 1) : at;
+  static const Pattern kType(R"([A-Za-z][\w[\]| ]{0,58} =)");
+  const std::size_t length = kType.length_in(from(name, at, 64));
+  return length == 0 || name.at(at + length) == '=' ? at : skip_blanks(name, at + length);
 }
 
 Joint joint_of(const NamePlace& name) {
@@ -69,7 +69,7 @@ Joint joint_of(const NamePlace& name) {
     if (joint.colon) joint.value = skip_type(name, joint.value);
   } else if (sign == ',' && joint.closed_quote) {
     joint.kind = Joint::Kind::listed;
-    joint.value = skip_spaces(name, at + 1);
+    joint.value = skip(name, at + 1, is_space);
   } else if (sign == '>' || joint.closed_quote) {
     joint.kind = Joint::Kind::tagged;
     joint.value = sign == '>' ? at + 1 : at;
@@ -85,13 +85,9 @@ bool ends_bare_value(char c) {
 
 // `,` `;` `&` end a value where another name follows: "password=x,uid=1".
 bool begins_next(const NamePlace& name, std::size_t at) {
+  static const Pattern kNext(R"([,;&][\w-]{1,39}=)");
   const char c = name.at(at);
-  if (c != ',' && c != ';' && c != '&') return false;
-  std::size_t end = at + 1;
-  while (end < name.text.size() && end - at < 40 &&
-         (is_identifier(name.text[end]) || name.text[end] == '-'))
-    ++end;
-  return end > at + 1 && name.at(end) == '=';
+  return (c == ',' || c == ';' || c == '&') && kNext.length_in(from(name, at, 42)) != 0;
 }
 
 SecretPlace bare_value(const NamePlace& name, std::size_t begin) {
@@ -122,27 +118,15 @@ SecretPlace quoted_value(const NamePlace& name, std::size_t quote) {
 
 // Finds the quote that opens the value, behind `(`, `b`, `f`, `$`, SecretStr( and the like.
 std::size_t opening_quote(const NamePlace& name, std::size_t at) {
-  const std::size_t last = at + 40;
-  std::size_t quote = at;
-  while (quote < last && (is_identifier(name.at(quote)) || name.at(quote) == '(' ||
-                          name.at(quote) == '.' || name.at(quote) == '$' || name.at(quote) == '@'))
-    ++quote;
-  if (!is_quote(name.at(quote)) || quote == last) return std::string_view::npos;
-  const std::string_view lead = name.text.substr(at, quote - at);
-  const bool prefix = lead.size() <= 2 && lead.find('.') == std::string_view::npos;
-  return prefix || lead.ends_with('(') ? quote : std::string_view::npos;
+  static const Pattern kOpening(R"((?:[\w($@]{0,2}|[\w(.$@]{0,38}\()["'`])");
+  const std::size_t length = kOpening.length_in(from(name, at, 40));
+  return length == 0 ? std::string_view::npos : at + length - 1;
 }
 
 // Whether the name is the first word of its line, but for `export` and the like.
 bool begins_line(const NamePlace& name) {
-  constexpr std::size_t kLongestLead = 32;
-  std::size_t from = name.begin;
-  while (from > 0 && name.begin - from < kLongestLead && name.text[from - 1] != '\n') --from;
-  if (from > 0 && name.text[from - 1] != '\n') return false;
-  std::string_view lead = name.text.substr(from, name.begin - from);
-  while (!lead.empty() && (is_blank(lead.front()) || lead.front() == '+' || lead.front() == '-'))
-    lead.remove_prefix(1);
-  return lead.empty() || lead == "export " || lead == "declare -x " || lead == "ENV ";
+  static const Pattern kLead(R"((?:\A|\n)[ \t+-]{0,32}(?:export |declare -x |ENV )?\z)");
+  return name.begin == 0 || kLead.length_at_end(name.text.substr(0, name.begin)) != 0;
 }
 
 // ---- one place after the other where a value may stand
@@ -161,28 +145,17 @@ std::size_t below(const NamePlace& name, std::size_t at, SecretPlaces& places) {
       find_in_indented(name.text, name.begin, name.kind, UserNames::spared, places);
   if (end > end_of_line(name.text, at)) return end;
   // A quoted value on the next line, however it is indented.
-  const std::size_t value = skip_spaces(name, at);
+  const std::size_t value = skip(name, at, is_space);
   const std::size_t quote = opening_quote(name, value);
   if (quote == std::string_view::npos) return name.end;
   const SecretPlace place = quoted_value(name, quote);
   return add_if_secret(name, place, places) ? place.end : name.end;
 }
 
-bool is_block_mark(std::string_view text) {
-  constexpr std::array kMarks{"|"sv, ">"sv, "|-"sv, ">-"sv, "|+"sv, ">+"sv};
-  return std::find(kMarks.begin(), kMarks.end(), text) != kMarks.end();
-}
-
 // Skips the signs that YAML puts before a value: `!vault |`, `&anchor value`.
 std::size_t skip_tags(const NamePlace& name, std::size_t at) {
-  for (int i = 0; i < 2 && (name.at(at) == '!' || name.at(at) == '&') && is_letter(name.at(at + 1));
-       ++i) {
-    std::size_t end = at;
-    while (end < name.text.size() && end - at < 60 && !is_space(name.text[end])) ++end;
-    if (!is_blank(name.at(end))) return at;
-    at = skip_blanks(name, end);
-  }
-  return at;
+  static const Pattern kTags(R"((?:[!&][A-Za-z][^\s]{0,58}[ \t]+){1,2})");
+  return at + kTags.length_in(from(name, at, 2 * kLongestGap));
 }
 
 // "auth: connection refused": a word of small letters, and more behind it on its line. No token is.
@@ -194,12 +167,11 @@ bool begins_sentence(const NamePlace& name, SecretPlace word) {
 }
 
 std::size_t assigned(const NamePlace& name, const Joint& joint, SecretPlaces& places) {
-  if (name.text.substr(std::min(joint.value, name.text.size())).starts_with(kRedacted))
-    return joint.value + kRedacted.size();
+  if (from(name, joint.value, kRedacted.size()) == kRedacted) return joint.value + kRedacted.size();
   const std::size_t at = joint.colon ? skip_tags(name, joint.value) : joint.value;
-  const std::string_view near = name.text.substr(std::min(at, name.text.size()), 8);
+  const std::string_view near = from(name, at, 8);
   const std::string_view rest = near.substr(0, end_of_line(near, 0));
-  if (rest.empty() || is_block_mark(rest)) return below(name, at, places);
+  if (rest.empty() || kBlockMarks.has(rest)) return below(name, at, places);
   if (name.at(at) == '[' || name.at(at) == '{' || name.at(at) == '(') {
     if (name.at(at) == '(' && opening_quote(name, at) == at) return name.end;
     const std::size_t found = places.size();
@@ -236,14 +208,10 @@ std::size_t listed(const NamePlace& name, const Joint& joint, SecretPlaces& plac
 
 // The `value` of an attribute, a member or a line beside the name: name="x" value="y".
 std::size_t value_beside(const NamePlace& name, std::size_t at, SecretPlaces& places) {
-  constexpr std::size_t kReach = 80;
-  const std::string_view near = name.text.substr(at, kReach);
-  const std::size_t word = near.find("value");
-  const std::size_t stop = near.find_first_of(">}");
-  if (word == std::string_view::npos || stop < word) return name.end;
-  if (near.substr(0, word).find_first_not_of(" \t\n,\"'/") != std::string_view::npos)
-    return name.end;
-  const NamePlace value{name.text, at + word, at + word + 5, name.kind};
+  static const Pattern kMember(R"([ \t\n,"'/]*value)");
+  const std::size_t length = kMember.length_in(from(name, at, 80));
+  if (length == 0) return name.end;
+  const NamePlace value{name.text, at + length - 5, at + length, name.kind};
   const Joint joint = joint_of(value);
   if (joint.kind != Joint::Kind::assigned) return name.end;
   const std::size_t end = assigned(value, joint, places);
@@ -290,7 +258,7 @@ bool takes_next_word(const NamePlace& name, std::size_t at) {
   if (name.at(at) == '-' || name.at(at) == '\n') return false;
   if (name.name().starts_with('-')) return name.kind != NameKind::key;
   const std::string_view before = word_before(name);
-  if (before == "setenv" || before == "-gx" || before == "-x" || before == "ENV") return true;
+  if (kSetters.has(before)) return true;
   if (name.kind != NameKind::secret) return false;
   const std::string line = lower(name.name());
   if (line == "requirepass" || line == "masterauth") return true;
@@ -306,8 +274,7 @@ bool takes_next_word(const NamePlace& name, std::size_t at) {
 std::size_t quoted_in_sentence(const NamePlace& name, std::size_t at, SecretPlaces& places) {
   const SecretPlace place = quoted_value(name, at);
   const std::string_view value = name.text.substr(place.begin, place.end - place.begin);
-  if (name.text.substr(std::min(place.end + 1, name.text.size())).starts_with(" not found"))
-    return name.end;  // the name of a secret
+  if (from(name, place.end + 1, 10) == " not found") return name.end;  // the name of a secret
   const bool plain_word = value.size() < 6 || value.find(' ') != std::string_view::npos;
   const bool shown = name.kind == NameKind::secret ? !plain_word : looks_like_password(value);
   return shown && add_if_secret(name, place, places) ? place.end : name.end;
@@ -338,7 +305,7 @@ std::size_t at_end_of_sentence(const NamePlace& name, std::size_t at, SecretPlac
 std::size_t in_sentence(const NamePlace& name, std::size_t at, SecretPlaces& places) {
   if (name.at(at) == '\n') return name.end;
   std::string_view word = word_at(name, at);
-  if (word == "is" || word == "is:" || word == "was" || word == "was:") {
+  if (kSayings.has(word)) {
     at = skip_blanks(name, at + word.size());
     word = word_at(name, at);
   }
@@ -351,16 +318,12 @@ std::size_t in_sentence(const NamePlace& name, std::size_t at, SecretPlaces& pla
 
 // Whether the whole rest of a header is secret: "Authorization: Digest … response=…".
 bool is_header_of_login(std::string_view name) {
-  const std::string plain = lower(name.substr(0, 32));
-  return plain == "authorization" || plain == "proxy-authorization" || plain == "cookie" ||
-         plain == "set-cookie";
+  return kLoginHeaders.has(lower(name.substr(0, 32)));
 }
 
 bool has_parameters(std::string_view value) {
-  constexpr std::array kSchemes{"digest "sv, "oauth "sv, "aws4-"sv, "hawk "sv, "token token"sv};
-  const std::string start = lower(value.substr(0, 16));
-  return std::any_of(kSchemes.begin(), kSchemes.end(),
-                     [&](std::string_view scheme) { return start.starts_with(scheme); });
+  static const Pattern kSchemes("(?i)digest |oauth |aws4-|hawk |token token");
+  return kSchemes.length_in(value.substr(0, 16)) != 0;
 }
 
 std::size_t header(const NamePlace& name, const Joint& joint, SecretPlaces& places) {

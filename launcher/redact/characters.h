@@ -49,9 +49,37 @@ inline std::size_t end_of_line(std::string_view text, std::size_t at) {
   return std::min(text.find('\n', at), text.size());
 }
 
-template <std::size_t N>
-bool among(const std::array<std::string_view, N>& words, std::string_view word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
+/// Words that blanks separate.
+class Words {
+ public:
+  constexpr explicit Words(std::string_view list) : list_(list) {
+    for (std::size_t begin = 0; begin < list.size();) {
+      const std::size_t end = std::min(list.find(' ', begin), list.size());
+      marks_[slot_of(list.substr(begin, end - begin))] = true;
+      begin = end + 1;
+    }
+  }
+
+  /// Whether the word is one of them. It is quick where it is none.
+  [[nodiscard]] constexpr bool has(std::string_view word) const {
+    if (word.empty() || !marks_[slot_of(word)]) return false;
+    const auto is_end = [&](std::size_t at) { return at >= list_.size() || list_[at] == ' '; };
+    for (std::size_t at = list_.find(word); at != list_.npos; at = list_.find(word, at + 1))
+      if (is_end(at - 1) && is_end(at + word.size())) return true;
+    return false;
+  }
+
+  [[nodiscard]] constexpr std::string_view text() const { return list_; }
+
+ private:
+  static constexpr std::size_t slot_of(std::string_view word) {
+    const auto first = static_cast<unsigned char>(word.front());
+    const auto last = static_cast<unsigned char>(word.back());
+    return (first * 31U + last * 7U + word.size()) % 256;
+  }
+
+  std::string_view list_;
+  std::array<bool, 256> marks_{};
+};
 
 }  // namespace safelaunch::redact

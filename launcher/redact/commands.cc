@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <bitset>
 
 #include "characters.h"
 #include "names.h"
@@ -13,63 +12,40 @@
 namespace safelaunch::redact {
 namespace {
 
-using std::string_view_literals::operator""sv;
-
 // The part of an option's value that is secret.
-enum class Holds { all, behind_colon, behind_percent, behind_slash, pairs };
+enum class Holds {
+  all,
+  attached,  // all of it, in the option's own word: -pPASSWORD
+  behind_colon,
+  behind_percent,
+  pairs,
+};
 
 struct PasswordOption {
-  std::string_view program;
-  std::string_view option;
+  Words programs;
+  std::string_view options;  // with blanks between them
   Holds holds;
+  std::string_view only_with = {};  // the option is a port or a folder without this word
 };
 
 constexpr std::array kOptions{
-    PasswordOption{"curl", "-u", Holds::behind_colon},
-    PasswordOption{"curl", "--user", Holds::behind_colon},
-    PasswordOption{"curl", "-U", Holds::behind_colon},
-    PasswordOption{"curl", "--proxy-user", Holds::behind_colon},
-    PasswordOption{"http", "-a", Holds::behind_colon},
-    PasswordOption{"http", "--auth", Holds::behind_colon},
-    PasswordOption{"https", "-a", Holds::behind_colon},
-    PasswordOption{"https", "--auth", Holds::behind_colon},
-    PasswordOption{"curl", "-b", Holds::pairs},
-    PasswordOption{"curl", "--cookie", Holds::pairs},
-    PasswordOption{"sshpass", "-p", Holds::all},
-    PasswordOption{"redis-cli", "-a", Holds::all},
-    PasswordOption{"mongo", "-p", Holds::all},
-    PasswordOption{"mongosh", "-p", Holds::all},
-    PasswordOption{"mongodump", "-p", Holds::all},
-    PasswordOption{"mongorestore", "-p", Holds::all},
-    PasswordOption{"ldapsearch", "-w", Holds::all},
-    PasswordOption{"ldapadd", "-w", Holds::all},
-    PasswordOption{"ldapmodify", "-w", Holds::all},
-    PasswordOption{"smbclient", "-U", Holds::behind_percent},
-    PasswordOption{"ipmitool", "-P", Holds::all},
-    PasswordOption{"docker", "-p", Holds::all},
-    PasswordOption{"podman", "-p", Holds::all},
-    PasswordOption{"helm", "-p", Holds::all},
-    PasswordOption{"skopeo", "-p", Holds::all},
-    PasswordOption{"oras", "-p", Holds::all},
-    PasswordOption{"az", "-p", Holds::all},
-    PasswordOption{"openssl", "-k", Holds::all},
-    PasswordOption{"openssl", "-passin", Holds::behind_colon},
-    PasswordOption{"openssl", "-passout", Holds::behind_colon},
-    PasswordOption{"openssl", "-pass", Holds::behind_colon},
-    PasswordOption{"unzip", "-P", Holds::all},
-    PasswordOption{"zip", "-P", Holds::all},
-    PasswordOption{"htpasswd", "-b", Holds::all},
+    PasswordOption{Words("curl"), "-u --user -U --proxy-user", Holds::behind_colon},
+    PasswordOption{Words("curl"), "-b --cookie", Holds::pairs},
+    PasswordOption{Words("http https"), "-a --auth", Holds::behind_colon},
+    PasswordOption{Words("redis-cli"), "-a", Holds::all},
+    PasswordOption{Words("sshpass mongo mongosh mongodump mongorestore"), "-p", Holds::all},
+    PasswordOption{Words("mysql mysqldump mysqladmin mysqlimport mariadb mariadb-dump 7z 7za 7zr"),
+                   "-p", Holds::attached},
+    PasswordOption{Words("docker podman helm skopeo oras az"), "-p", Holds::all, "login"},
+    PasswordOption{Words("ldapsearch ldapadd ldapmodify"), "-w", Holds::all},
+    PasswordOption{Words("smbclient"), "-U", Holds::behind_percent},
+    PasswordOption{Words("ipmitool unzip zip"), "-P", Holds::all},
+    PasswordOption{Words("openssl"), "-k", Holds::all},
+    PasswordOption{Words("openssl"), "-passin -passout -pass", Holds::behind_colon},
+    PasswordOption{Words("htpasswd"), "-b", Holds::all},
 };
-// These take the password in the option's own word: -pPASSWORD.
-constexpr std::array kAttached{"mysql"sv,       "mysqldump"sv, "mysqladmin"sv,
-                               "mysqlimport"sv, "mariadb"sv,   "mariadb-dump"sv,
-                               "7z"sv,          "7za"sv,       "7zr"sv};
-// `-p` is a login's here, and a port's or a folder's elsewhere.
-constexpr std::array kOnlyToLogIn{"docker"sv, "podman"sv, "helm"sv, "skopeo"sv, "oras"sv, "az"sv};
-// The one word behind these is the secret: lines of ldap.conf and slapd.conf.
-constexpr std::array kSettings{"bindpw"sv, "rootpw"sv};
-// The last words of these are the secret.
-constexpr std::array kLastWord{"wandb"sv, "gcloud"sv, "mc"sv, "dvc"sv, "sqlplus"sv};
+// A word behind these is the secret: a setting's of ldap.conf, a login's last, one that is piped.
+constexpr std::string_view kOthers = "bindpw rootpw wandb gcloud mc dvc sqlplus echo printf";
 
 constexpr std::size_t kMostWords = 64;
 constexpr std::size_t kLongestCommand = 4'096;
@@ -126,38 +102,30 @@ void add(const Word& word, std::size_t from, Holds holds, SecretPlaces& places) 
   };
   switch (holds) {
     case Holds::all:
+    case Holds::attached:
       if (is_secret_value(NameKind::secret, {}, value)) places.push_back(word.place(from));
       break;
     case Holds::behind_colon: behind(':'); break;
     case Holds::behind_percent: behind('%'); break;
-    case Holds::behind_slash: behind('/'); break;
     case Holds::pairs:
       if (value.find('=') != std::string_view::npos) places.push_back(word.place(from));
       break;
   }
 }
 
-void find_option(const std::vector<Word>& words, const PasswordOption& option,
+void find_option(const std::vector<Word>& words, std::string_view option, Holds holds,
                  SecretPlaces& places) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string_view text = words[i].text;
-    if (!text.starts_with(option.option)) continue;
-    const std::string_view rest = text.substr(option.option.size());
-    const bool is_long = option.option.starts_with("--");
-    if (rest.empty() && i + 1 < words.size() && !words[i + 1].text.starts_with('-'))
-      add(words[i + 1], 0, option.holds, places);
+    if (!text.starts_with(option)) continue;
+    const std::string_view rest = text.substr(option.size());
+    if (rest.empty() && holds != Holds::attached && i + 1 < words.size() &&
+        !words[i + 1].text.starts_with('-'))
+      add(words[i + 1], 0, holds, places);
     else if (rest.starts_with('=') || rest.starts_with('\'') || rest.starts_with('"'))
-      add(words[i], option.option.size() + 1, option.holds, places);
-    else if (!rest.empty() && !is_long && option.option.size() == 2)
-      add(words[i], option.option.size(), option.holds, places);
-  }
-}
-
-void find_attached(const std::vector<Word>& words, SecretPlaces& places) {
-  for (const Word& word : words) {
-    if (!word.text.starts_with("-p") || word.text.size() < 3) continue;
-    const bool quoted = is_quote(word.text[2]);
-    add(word, quoted ? 3 : 2, Holds::all, places);
+      add(words[i], option.size() + 1, holds, places);
+    else if (!rest.empty() && option.size() == 2)
+      add(words[i], option.size(), holds, places);
   }
 }
 
@@ -192,31 +160,6 @@ void find_piped(const std::vector<Word>& words, SecretPlaces& places) {
   if (takes) places.push_back(words[0].place());
 }
 
-// Every word of every text is looked up. Its length and its first letter rule out most of them.
-std::size_t slot_of(std::string_view program) {
-  return (static_cast<unsigned char>(program[0]) % 32) * 16 + program.size() % 16;
-}
-
-bool may_be_known(std::string_view program) {
-  static const auto known = [] {
-    std::bitset<32 * 16> result;
-    for (const PasswordOption& option : kOptions) result.set(slot_of(option.program));
-    for (const std::string_view name : kAttached) result.set(slot_of(name));
-    for (const std::string_view name : kLastWord) result.set(slot_of(name));
-    for (const std::string_view name : kSettings) result.set(slot_of(name));
-    for (const std::string_view name : {"echo", "printf"}) result.set(slot_of(name));
-    return result;
-  }();
-  return known[slot_of(program)];
-}
-
-bool is_known(std::string_view program) {
-  return program == "echo" || program == "printf" || among(kAttached, program) ||
-         among(kLastWord, program) || among(kSettings, program) ||
-         std::any_of(kOptions.begin(), kOptions.end(),
-                     [&](const PasswordOption& option) { return option.program == program; });
-}
-
 // Where the same program has to be looked at again: of a line that goes on behind what was read,
 // the second half. Else "curl curl curl …" would be read over and over.
 std::size_t looked_through(std::string_view text, std::size_t at, const std::vector<Word>& words) {
@@ -227,22 +170,29 @@ std::size_t looked_through(std::string_view text, std::size_t at, const std::vec
 
 }  // namespace
 
-void find_in_command(std::string_view text, std::size_t program_begin, std::size_t program_end,
-                     SeenCommand& seen, SecretPlaces& places) {
-  const std::string_view program = text.substr(program_begin, program_end - program_begin);
-  if (!may_be_known(program) || !is_known(program)) return;
-  const char next = program_end < text.size() ? text[program_end] : '\n';
-  if (!is_blank(next) && !is_quote(next)) return;
-  if (program == seen.program && program_end <= seen.until) return;
-  const std::vector<Word> words = words_of(text, program_end);
+std::string known_programs() {
+  std::string all(kOthers);
+  for (const PasswordOption& option : kOptions) all += ' ' + std::string(option.programs.text());
+  std::ranges::replace(all, ' ', '|');
+  return all;
+}
+
+void find_in_command(std::string_view text, SecretPlace name, SeenCommand& seen,
+                     SecretPlaces& places) {
+  const std::string_view program = text.substr(name.begin, name.end - name.begin);
+  if (program == seen.program && name.end <= seen.until) return;
+  const std::vector<Word> words = words_of(text, name.end);
   if (program == "echo" || program == "printf") return find_piped(words, places);
-  seen = {program, looked_through(text, program_end, words)};
-  if (among(kAttached, program)) find_attached(words, places);
-  if (among(kLastWord, program)) find_last_word(program, words, places);
-  if (among(kSettings, program) && words.size() == 1) add(words[0], 0, Holds::all, places);
-  if (among(kOnlyToLogIn, program) && !has(words, "login")) return;
-  for (const PasswordOption& option : kOptions)
-    if (option.program == program) find_option(words, option, places);
+  seen = {program, looked_through(text, name.end, words)};
+  if (program == "bindpw" || program == "rootpw") {
+    if (words.size() == 1) add(words[0], 0, Holds::all, places);
+    return;
+  }
+  find_last_word(program, words, places);
+  for (const PasswordOption& row : kOptions)
+    if (row.programs.has(program) && (row.only_with.empty() || has(words, row.only_with)))
+      for (std::string_view options = row.options; !options.empty();)
+        find_option(words, take_word(options), row.holds, places);
 }
 
 }  // namespace safelaunch::redact

@@ -9,8 +9,7 @@
 #include "safelaunch/redact/redactor.h"
 
 // The text is read once from left to right. Each run of letters, digits and `_-.` is one word, and
-// a word may be a token, a program, a scheme of a login, or the name of a secret. The reader that
-// knows the word returns where it stopped, and the search goes on there.
+// a word may hold a token or be the name of a secret. The search goes on behind the secret.
 namespace safelaunch::redact {
 namespace {
 
@@ -124,187 +123,24 @@ std::string_view word_before(std::string_view text, std::size_t at) {
   return text.substr(begin, at - 1 - begin);
 }
 
-// Whether it is base64 of "user:password".
-bool is_login(std::string_view base64) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  if (base64.size() < 8 || base64.size() % 4 != 0) return false;
-  bool colon = false;
-  unsigned bits = 0;
-  std::size_t read = 0;
-  for (const char c : base64.substr(0, base64.find('='))) {
-    const std::size_t digit = kDigits.find(c);
-    if (digit == kDigits.npos) return false;
-    bits = bits << 6U | static_cast<unsigned>(digit);
-    if (++read % 4 == 1) continue;
-    const auto byte = static_cast<unsigned char>(bits >> (6U - (read - 1) % 4 * 2U));
-    if (byte < ' ') return false;
-    colon = colon || byte == ':';
-  }
-  return colon;
-}
-
-// Finds "Bearer TOKEN" and "Basic dXNlcjpwdw==", as headers write it, at any place.
-std::size_t find_scheme(std::string_view text, std::size_t begin, std::size_t end,
-                        SecretPlaces& places) {
-  if (to_lower(text[begin]) != 'b') return end;
-  const std::string scheme = lower(text.substr(begin, end - begin));
-  if (scheme != "bearer" && scheme != "basic") return end;
-  std::size_t from = end;
-  while (from < text.size() && is_blank(text[from])) ++from;
-  std::size_t to = from;
-  while (to < text.size() && (is_base64(text[to]) || is_name_byte(text[to]) || text[to] == '~'))
-    ++to;
-  const std::string_view token = text.substr(from, to - from);
-  const bool shown =
-      looks_random(token) || looks_like_password(token) || (scheme == "basic" && is_login(token));
-  if (from == end || !shown) return end;
-  places.push_back({from, to});
-  return to;
-}
-
-// Whether the word is the name of a service that makes the value behind "key" or "login(" a key.
-bool logs_in(std::string_view text, std::size_t begin, std::size_t end) {
-  const std::string_view name = text.substr(begin, end - begin);
-  return end < text.size() && text[end] == '(' &&
-         (name == "login" || name.ends_with(".login") || name == "HTTPBasicAuth" ||
-          name == "Fernet" || name.ends_with(".HTTPBasicAuth"));
-}
-
-// login("KEY"): the string in the call that is not short.
-void find_login_call(std::string_view text, std::size_t open, SecretPlaces& places) {
-  constexpr std::size_t kLongestCall = 400;
-  const std::string_view call =
-      text.substr(open, std::min(text.substr(open, kLongestCall).find(')'), kLongestCall));
-  std::size_t last = std::string_view::npos;
-  std::size_t last_end = 0;
-  for (std::size_t at = 0; at < call.size(); ++at) {
-    if (!is_quote(call[at])) continue;
-    const std::size_t close = call.find(call[at], at + 1);
-    if (close == std::string_view::npos) break;
-    const bool named = at > 0 && call[at - 1] == '=';
-    const std::string_view value = call.substr(at + 1, close - at - 1);
-    if (!named && (value == kRedacted || is_secret_value(NameKind::secret, {}, value))) {
-      last = at + 1;
-      last_end = close;
-    }
-    at = close;
-  }
-  if (last != std::string_view::npos) places.push_back({open + last, open + last_end});
-}
-
-// Reads one word of name bytes: it may be a token, a secret's name, or a program that takes a
-// password.
-class WordReader {
- public:
-  WordReader(std::string_view text, SecretPlaces& places) : text_(text), places_(places) {}
-
-  // Returns the end of the text that it has dealt with.
-  std::size_t read(std::size_t begin, std::size_t end) {
-    constexpr std::size_t kLongestProgram = 14;
-    find_tokens(begin, end);
-    const std::size_t size = end - begin;
-    if (size >= 2 && size <= kLongestProgram) find_in_command(text_, begin, end, seen_, places_);
-    if (size == 5 || size == 6)
-      if (const std::size_t to = find_scheme(text_, begin, end, places_); to != end) return to;
-    if (logs_in(text_, begin, end)) find_login_call(text_, end, places_);
-    return find_named(begin, end);
-  }
-
- private:
-  void find_tokens(std::size_t begin, std::size_t end) {
-    for (std::size_t at = begin; at < end; ++at) {
-      if (at > begin && is_identifier(text_[at - 1])) continue;
-      const std::size_t length = token_length(text_, at);
-      if (length == 0) continue;
-      places_.push_back({at, at + length});
-      at += length;
-    }
-  }
-
-  std::size_t find_named(std::size_t begin, std::size_t end) {
-    const std::string_view name = text_.substr(begin, end - begin);
-    if (!may_name_a_secret(name)) return end;
-    while (end > begin && (text_[end - 1] == '.' || text_[end - 1] == '-')) --end;
-    NameKind kind = kind_of_name(text_.substr(begin, end - begin), word_before(text_, begin));
-    if (kind == NameKind::plain) return std::max(end, begin + name.size());
-    const NamePlace place{text_, begin, end, kind};
-    return std::max(find_value_of(place, places_), begin + name.size());
-  }
-
-  std::string_view text_;
-  SecretPlaces& places_;
-  SeenCommand seen_;
-};
-
-// A word that is looked for near several places of a text, each byte once.
-struct Sought {
-  std::string_view word;
-  std::size_t done = 0;
-
-  // Its next place in [from, to); npos where there is none that was not told before.
-  std::size_t next(std::string_view text, std::size_t from, std::size_t to) {
-    from = std::max(from, done);
-    to = std::min(to, text.size());
-    if (from + word.size() > to) return std::string_view::npos;
-    const std::size_t found = text.substr(0, to).find(word, from);
-    done = found == std::string_view::npos ? to - word.size() + 1 : found + 1;
-    return found;
-  }
-};
-
-void find_secrets_of_kubernetes(std::string_view text, SecretPlaces& places) {
-  constexpr std::string_view kSecret = "kind: Secret\n";
-  constexpr std::size_t kReach = 2'000;
-  std::array sought{Sought{"\ndata:\n"}, Sought{"\nstringData:\n"}};
-  for (std::size_t at = text.find(kSecret); at != std::string_view::npos;
-       at = text.find(kSecret, at + 1)) {
-    for (Sought& data : sought)
-      if (const std::size_t found = data.next(text, at, at + kReach); found != text.npos)
-        find_in_indented(text, found + 1, NameKind::secret, UserNames::taken, places);
+void find_tokens(std::string_view text, SecretPlace word, SecretPlaces& places) {
+  for (std::size_t at = word.begin; at < word.end; ++at) {
+    if (at > word.begin && is_identifier(text[at - 1])) continue;
+    const std::size_t length = token_length(text, at);
+    if (length == 0) continue;
+    places.push_back({at, at + length});
+    at += length;
   }
 }
 
-// The data of {"kind": "Secret", "data": {…}}, which may stand before its kind, too.
-void find_json_secrets_of_kubernetes(std::string_view text, SecretPlaces& places) {
-  constexpr std::size_t kReach = 2'000;
-  constexpr std::string_view kKind = "\"kind\":";
-  constexpr std::string_view kSecret = "\"Secret\"";
-  std::array sought{Sought{"\"data\":"}, Sought{"\"stringData\":"}};
-  for (std::size_t at = text.find(kKind); at != std::string_view::npos;
-       at = text.find(kKind, at + 1)) {
-    std::size_t value = at + kKind.size();
-    if (value < text.size() && is_blank(text[value])) ++value;
-    if (!text.substr(value).starts_with(kSecret)) continue;
-    const std::size_t from = at < kReach ? 0 : at - kReach;
-    const std::string_view near = text.substr(0, std::min(text.size(), at + kReach));
-    for (Sought& data : sought)
-      if (const std::size_t found = data.next(near, from, near.size()); found != near.npos)
-        if (const std::size_t open = near.find('{', found); open != near.npos)
-          find_in_brackets(text, open, NameKind::secret, places);
-  }
-}
-
-// The private members of {"kty": "RSA", "n": …, "d": …}, a JSON Web Key.
-void find_json_web_keys(std::string_view text, SecretPlaces& places) {
-  constexpr std::size_t kReach = 4'000;
-  constexpr std::size_t kShortest = 16;
-  constexpr std::string_view kType = "\"kty\":";
-  std::array sought{Sought{"\"d\":"},  Sought{"\"k\":"},  Sought{"\"p\":"}, Sought{"\"q\":"},
-                    Sought{"\"dp\":"}, Sought{"\"dq\":"}, Sought{"\"qi\":"}};
-  for (std::size_t at = text.find(kType); at != std::string_view::npos;
-       at = text.find(kType, at + 1)) {
-    const std::size_t from = at < kReach ? 0 : at - kReach;
-    for (Sought& member : sought)
-      if (std::size_t found = member.next(text, from, at + kReach); found != text.npos) {
-        found += member.word.size();
-        while (found < text.size() && (is_blank(text[found]) || text[found] == '"')) ++found;
-        std::size_t end = found;
-        while (end < text.size() && (is_base64(text[end]) || text[end] == '_' || text[end] == '-'))
-          ++end;
-        if (end - found >= kShortest) places.push_back({found, end});
-      }
-  }
+// Returns the end of the text that it has dealt with.
+std::size_t find_named(std::string_view text, SecretPlace word, SecretPlaces& places) {
+  auto [begin, end] = word;
+  if (!may_name_a_secret(text.substr(begin, end - begin))) return end;
+  while (end > begin && (text[end - 1] == '.' || text[end - 1] == '-')) --end;
+  const NameKind kind = kind_of_name(text.substr(begin, end - begin), word_before(text, begin));
+  if (kind == NameKind::plain) return word.end;
+  return std::max(find_value_of({text, begin, end, kind}, places), word.end);
 }
 
 }  // namespace
@@ -348,25 +184,22 @@ DecodedText decoded(std::string_view text) {
 
 SecretPlaces secret_places(std::string_view text) {
   SecretPlaces places;
-  find_in_blocks(text, places);
+  find_keys(text, places);
   find_in_tables(text, places);
   find_in_addresses(text, places);
   find_by_names_and_forms(text, places);
-  find_by_other_languages(text, places);
-  find_secrets_of_kubernetes(text, places);
-  find_json_secrets_of_kubernetes(text, places);
-  find_json_web_keys(text, places);
+  find_by_surroundings(text, places);
   return places;
 }
 
 void find_by_names_and_forms(std::string_view text, SecretPlaces& places) {
-  WordReader reader(text, places);
   std::size_t at = 0;
   while (at < text.size()) {
     while (at < text.size() && !is_name_byte(text[at])) ++at;
     std::size_t end = at;
     while (end < text.size() && is_name_byte(text[end])) ++end;
-    if (end > at) at = reader.read(at, end);
+    find_tokens(text, {at, end}, places);
+    if (end > at) at = find_named(text, {at, end}, places);
   }
 }
 

@@ -49,25 +49,27 @@ using SecretPlaces = std::vector<SecretPlace>;
 
 // Each of these knows one kind of surroundings, takes no coat off, and takes linear time.
 
-/// PEM, OpenSSH, PGP and PuTTY keys, whole or torn; hashes of passwords; vaults.
-void find_in_blocks(std::string_view text, SecretPlaces& places);
-/// Lines of ~/.pgpass, and the columns of a table with a line of names above.
+/// Private keys of PEM, OpenSSH and PGP, whole or torn.
+void find_keys(std::string_view text, SecretPlaces& places);
+/// The columns of a table with a line of names above.
 void find_in_tables(std::string_view text, SecretPlaces& places);
 /// Passwords, signatures and web hooks in URLs.
 void find_in_addresses(std::string_view text, SecretPlaces& places);
 /// Tokens by their form, and the values behind a secret's name in any notation.
 void find_by_names_and_forms(std::string_view text, SecretPlaces& places);
-/// The values behind a password's name in Chinese, Japanese, Korean, Russian or Spanish.
-void find_by_other_languages(std::string_view text, SecretPlaces& places);
+/// What one expression can describe: web hooks, hashes, Bearer, Secrets of Kubernetes, commands, ….
+void find_by_surroundings(std::string_view text, SecretPlaces& places);
 /// The last command that was looked through.
 struct SeenCommand {
   std::string_view program;
   std::size_t until = 0;  ///< the same program's name before that place shows nothing new
 };
 
-/// The options of known programs that take a password: `curl -u`, `sshpass -p`.
-void find_in_command(std::string_view text, std::size_t program_begin, std::size_t program_end,
-                     SeenCommand& seen, SecretPlaces& places);
+/// The options of a known program that take a password: `curl -u`, `sshpass -p`.
+void find_in_command(std::string_view text, SecretPlace program, SeenCommand& seen,
+                     SecretPlaces& places);
+/// The names of these programs as alternatives of a regular expression.
+[[nodiscard]] std::string known_programs();
 
 /// The length of the token that begins at `at`, by the form that its service gives its tokens
 /// (hf_…, ghp_…, a signed eyJ….eyJ….…), or 0. Looks at a bounded number of bytes but for the

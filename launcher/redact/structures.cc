@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 
 #include "assignments.h"
 #include "characters.h"
@@ -10,8 +9,6 @@
 // Both readers stop at a limit, because a torn text may never close its bracket.
 namespace safelaunch::redact {
 namespace {
-
-using std::string_view_literals::operator""sv;
 
 constexpr std::size_t kLongestBracket = 4U << 10;
 constexpr std::size_t kMostLines = 200;
@@ -127,9 +124,9 @@ std::string_view value_of_line(std::string_view line, std::string_view& name) {
 }  // namespace
 
 bool stands_beside_secrets(std::string_view name) {
-  constexpr std::array kBeside{"user"sv, "username"sv, "host"sv, "hostname"sv, "port"sv, "type"sv,
-                               "name"sv, "region"sv,   "url"sv,  "kind"sv,     "email"sv};
-  return std::find(kBeside.begin(), kBeside.end(), lower(name.substr(0, 16))) != kBeside.end();
+  static constexpr Words kBeside(
+      "user username host hostname port type name region url kind email");
+  return kBeside.has(lower(name.substr(0, 16)));
 }
 
 std::size_t find_in_brackets(std::string_view text, std::size_t open, NameKind kind,

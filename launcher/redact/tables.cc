@@ -14,79 +14,6 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-// "train.py:123:INFO:root:done" is a place in a program.
-bool is_file(std::string_view host) {
-  constexpr std::array kEnds{"py"sv,   "pyx"sv, "cc"sv,  "cpp"sv, "cu"sv, "cuh"sv,
-                             "hpp"sv,  "rs"sv,  "go"sv,  "js"sv,  "ts"sv, "sh"sv,
-                             "java"sv, "log"sv, "txt"sv, "yaml"sv};
-  const std::size_t dot = host.rfind('.');
-  return dot != std::string_view::npos && among(kEnds, host.substr(dot + 1));
-}
-
-struct PasswordRecord {
-  std::string_view host;
-  std::string_view port;
-  std::size_t password = 0;  ///< where it begins; 0: it is no such record
-};
-
-// host:port:database:user:password, as in ~/.pgpass.
-PasswordRecord password_record(std::string_view record) {
-  PasswordRecord found;
-  std::size_t colons = 0;
-  std::size_t field = 0;
-  // The record begins with an address of the sixth version, as far as it is read.
-  bool address = true;
-  for (std::size_t i = 0; i < record.size() && colons < 4; ++i) {
-    if (is_space(record[i]) || record[i] == '/') return {};
-    if (record[i] != ':') continue;
-    const std::string_view text = record.substr(field, i - field);
-    address = address && std::all_of(text.begin(), text.end(),
-                                     [](char c) { return hexadecimal_digit(c) >= 0; });
-    if (colons == 0) found.host = text;
-    if (colons == 1) found.port = text;
-    if (colons == 1 && !(text == "*" || (is_number(text) && text.size() >= 3 && text.size() <= 5)))
-      return {};
-    if (colons >= 2 && (text.empty() || is_number(text))) return {};
-    ++colons;
-    field = i + 1;
-  }
-  const bool whole = colons == 4 && !address && !is_file(found.host) && field < record.size() &&
-                     record.find_first_of(" \t", field) == record.npos;
-  found.password = whole ? field : 0;
-  return found;
-}
-
-// Whether it is certain within a sentence too.
-bool leads_to_a_database(const PasswordRecord& record) {
-  const std::string_view host = record.host;
-  if (host.empty()) return false;
-  if (record.port == "5432" || host == "localhost" || host == "*") return true;
-  const std::size_t dot = host.rfind('.');
-  if (dot == std::string_view::npos || !is_number(record.port)) return false;
-  const std::string_view last = host.substr(dot + 1);
-  const bool name = last.size() >= 2 && std::all_of(last.begin(), last.end(), is_letter);
-  return name || (is_number(last) && std::count(host.begin(), host.end(), '.') == 3);
-}
-
-bool ends_record(char c) {
-  return is_blank(c) || c == '\r' || is_quote(c);
-}
-
-void find_password_records(std::string_view line, std::size_t at, SecretPlaces& places) {
-  if (const auto whole = password_record(line); whole.password != 0)
-    return places.push_back({at + whole.password, at + line.size()});
-  for (std::size_t begin = 0; begin < line.size();) {
-    std::size_t end = begin;
-    while (end < line.size() && !ends_record(line[end])) ++end;
-    while (begin < end && std::string_view("([{<=").find(line[begin]) != std::string_view::npos)
-      ++begin;
-    const auto record = password_record(line.substr(begin, end - begin));
-    if (record.password != 0 && leads_to_a_database(record))
-      places.push_back({at + begin + record.password, at + end});
-    begin = end + 1;
-  }
-}
-
 // A field of a table without its quotes: [begin, end) of the line.
 struct Field {
   std::size_t begin = 0;
@@ -178,7 +105,6 @@ void find_in_tables(std::string_view text, SecretPlaces& places) {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = end_of_line(text, at);
     const std::string_view line = text.substr(at, end - at);
-    find_password_records(line, at, places);
     table.read(line, at);
     at = end + 1;
   }

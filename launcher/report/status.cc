@@ -10,12 +10,11 @@
 #include "safelaunch/base/rank_list.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
-#include "safelaunch/report/record.h"
+#include "safelaunch/report/run_record.h"
 
-// The record is read from its first line, and each event changes what is known of the present
-// attempt; a new attempt forgets the last one. Up to sixteen ranks have a row each. Above that,
-// ranks with the same stage that do the same share one, and a column then shows its least and its
-// greatest value.
+// The last attempt of the record is the present one. Up to sixteen ranks have a row each. Above
+// that, ranks with the same stage that do the same share one, and a column then shows its least and
+// its greatest value.
 namespace safelaunch::report {
 namespace {
 
@@ -184,48 +183,52 @@ namespace fs = std::filesystem;
 // More than a healthy run records; larger files are not read.
 constexpr std::size_t kMostOfEvents = 64U << 20;
 
-int number_or_none(const Json& json, const char* key) {
-  return number_of(json, key).value_or(-1);
-}
-
-void take_counts(const record::Usage& usage, Duration at, RunStatus& status) {
-  if (usage.collectives.empty()) return;
-  const RunStatus::Counted now{at, *std::ranges::max_element(usage.collectives)};
-  if (now.collectives < 0) return;
-  if (const auto& before = status.counted; before && now.at > before->at)
-    status.collectives_a_second = (now.collectives - before->collectives) /
-                                  std::chrono::duration<double>(now.at - before->at).count();
-  status.counted = now;
-}
-
-void apply(const record::Line& line, RunStatus& status) {
-  const auto* event = std::get_if<record::Event>(&line.event);
-  if (event == nullptr) return;
-  if (const auto* attempt = std::get_if<record::Attempt>(event)) {
-    status.attempt = line.attempt;
-    status.profile = attempt->profile;
-    status.stages.clear();
-    status.since.clear();
-    status.hosts.clear();
-    status.waiting.clear();
-    status.training = false;
-    status.counted.reset();
-    status.collectives_a_second.reset();
-  } else if (const auto* stage = std::get_if<record::Stage>(event)) {
-    if (stage->rank < 0) return;  // of another version
-    status.stages[stage->rank] = stage->stage;
-    status.since[stage->rank] = line.at;
-  } else if (const auto* node = std::get_if<record::Node>(event)) {
-    for (const int rank : node->ranks) status.hosts[rank] = node->host;
-  } else if (const auto* told = std::get_if<record::Status>(event)) {
-    status.waiting = told->text;
-  } else if (const auto* usage = std::get_if<record::Usage>(event)) {
-    take_counts(*usage, line.at, status);
-  } else if (std::holds_alternative<record::Training>(*event)) {
-    status.training = true;
-  } else if (std::holds_alternative<record::End>(*event)) {
-    status.ended = true;
+// The last stage that the rank reached.
+void take_stage(int rank, const RankHistory& history, RunStatus& status) {
+  for (std::size_t i = 0; i < history.reached.size(); ++i) {
+    const auto& at = history.reached[i];
+    if (!at || (status.since.contains(rank) && *at < status.since[rank])) continue;
+    status.since[rank] = *at;
+    status.stages[rank] = name(static_cast<Stage>(i));
   }
+}
+
+// The rate between the last two answers of the rank that has finished most.
+std::optional<double> rate_of(const std::vector<Looked<record::Usage>>& usage) {
+  std::optional<double> rate;
+  std::optional<FinishedCollectives> before;
+  for (const auto& [at, figures] : usage) {
+    if (figures.collectives.empty()) continue;
+    const FinishedCollectives now{at, *std::ranges::max_element(figures.collectives)};
+    if (now.count < 0) continue;
+    if (before && now.at > before->at)
+      rate = static_cast<double>(now.count - before->count) /
+             std::chrono::duration<double>(now.at - before->at).count();
+    before = now;
+  }
+  return rate;
+}
+
+RunStatus status_of(const RunRecord& run) {
+  RunStatus status;
+  status.run = run.id;
+  status.process = run.process;
+  status.boot_id = run.boot_id;
+  status.started = run.started;
+  status.command = run.summary.command;
+  status.ended = run.state == RunRecord::State::ended;
+  if (run.attempts.empty()) return status;
+  const AttemptHistory& attempt = run.attempts.back();
+  status.attempt = attempt.told.number;
+  status.profile = attempt.told.profile;
+  status.waiting = attempt.waiting;
+  status.training = attempt.training.has_value();
+  status.collectives_a_second = rate_of(attempt.usage);
+  for (const auto& [rank, history] : attempt.ranks) {
+    if (!history.host.empty()) status.hosts[rank.value] = history.host;
+    take_stage(rank.value, history, status);
+  }
+  return status;
 }
 
 // The status line counts the ranks of each stage first, which are told by name already.
@@ -254,22 +257,11 @@ Json json_of(const GpuFigures& gpu) {
 }  // namespace
 
 std::optional<RunStatus> read_status(const fs::path& directory) {
-  const Json job = parse_json<Json>(user_file_text(directory / "job.json").value_or(""));
-  if (array_if(job, "command") == nullptr) return std::nullopt;
-  RunStatus status;
-  status.run = text_of(job, "run");
-  status.process.pid = number_or_none(job, "pid");
-  status.process.start_ticks = number_of<std::uint64_t>(job, "start_ticks").value_or(0);
-  status.boot_id = text_of(job, "boot_id");
-  status.started = text_of(job, "started");
-  status.command = texts_of(job, "command");
-  const std::string events = user_file_text(directory / "events.jsonl", kMostOfEvents).value_or("");
-  for (std::string_view rest = events; !rest.empty();) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    if (const auto read = record::read_line(line)) apply(*read, status);
-  }
-  return status;
+  RunFiles files{.directory = directory, .files = {}};
+  for (const char* name : {"events.jsonl", "job.json"})
+    files.files.push_back({name, user_file_text(directory / name, kMostOfEvents).value_or("")});
+  if (array_if(parse_json<Json>(files.text("job.json")), "command") == nullptr) return std::nullopt;
+  return status_of(parse_run(files));
 }
 
 std::string render(const RunStatus& status) {

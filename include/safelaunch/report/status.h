@@ -52,12 +52,6 @@ struct RunStatus {
   std::map<int, std::string> hosts;   ///< the hosts of the ranks on other nodes
   std::string waiting;                ///< the last text of the status line
   bool training = false;
-  /// The count of the rank that has finished most, where ranks are asked.
-  struct Counted {
-    Duration at{};  ///< the time of the answer, since the run began
-    int collectives = 0;
-  };
-  std::optional<Counted> counted;
   std::optional<double> collectives_a_second;  ///< the rate between the last two answers
   bool ended = false;                          ///< the record has its end
 

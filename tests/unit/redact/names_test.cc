@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "catch.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/redact/redactor.h"
 
 using namespace safelaunch::redact;
@@ -19,101 +20,53 @@ std::vector<std::string> names_not_of(NameKind kind, const std::vector<std::stri
 
 const std::vector<std::string> kNone;
 
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty()) words.emplace_back(safelaunch::take_word(text));
+  return words;
+}
+
 }  // namespace
 
 TEST_CASE("a name with a secret's word in it has a secret, however it is spelled",
           "[redact][names]") {
-  CHECK(names_not_of(NameKind::secret, {"password",
-                                        "PASSWORD",
-                                        "Password",
-                                        "dbPassword",
-                                        "db_password",
-                                        "db-password",
-                                        "db.password",
-                                        "--password",
-                                        "PGPASSWORD",
-                                        "pgpassword",
-                                        "passwd",
-                                        "PASSWD",
-                                        "passphrase",
-                                        "pass_phrase",
-                                        "pass-word",
-                                        "passcode",
-                                        "secret",
-                                        "clientSecret",
-                                        "client_secret",
-                                        "clientsecret",
-                                        "credential",
-                                        "credentials",
-                                        "SERVICE_CREDENTIAL",
-                                        "apikey",
-                                        "apiKey",
-                                        "API_KEY",
-                                        "X-Api-Key",
-                                        "api.key",
-                                        "accesskey",
-                                        "AWSAccessKeyId",
-                                        "privatekey",
-                                        "PrivateKey",
-                                        "accountkey",
-                                        "AccountKey",
-                                        "sharedkey",
-                                        "SharedAccessKey",
-                                        "encryptionkey",
-                                        "authkey",
-                                        "subscriptionkey",
-                                        "presharedkey",
-                                        "pwd",
-                                        "MYSQL_PWD",
-                                        "psk",
-                                        "creds",
-                                        "SSHPASS",
-                                        "keypass",
-                                        "storepass",
-                                        "requirepass",
-                                        "masterauth",
-                                        "userPwd",
-                                        "otp",
-                                        "jwt",
-                                        "dbpass",
-                                        "authorization",
-                                        "access_key_id",
-                                        "private_key_id",
-                                        "secret_id",
-                                        "secret_access_key",
-                                        "password2",
-                                        "password_value",
-                                        "password_b64",
-                                        "secret_base64",
-                                        "new_password",
-                                        "SECRET_SAUCE",
-                                        "spring.datasource.password"}) == kNone);
+  CHECK(names_not_of(
+            NameKind::secret,
+            words_of(
+                "password PASSWORD Password dbPassword db_password db-password db.password "
+                "--password PGPASSWORD pgpassword passwd PASSWD passphrase pass_phrase pass-word "
+                "passcode secret clientSecret client_secret clientsecret credential credentials "
+                "SERVICE_CREDENTIAL apikey apiKey API_KEY X-Api-Key api.key accesskey "
+                "AWSAccessKeyId privatekey PrivateKey accountkey AccountKey sharedkey "
+                "SharedAccessKey encryptionkey authkey subscriptionkey presharedkey pwd "
+                "MYSQL_PWD psk creds SSHPASS keypass storepass requirepass masterauth userPwd "
+                "otp jwt dbpass authorization access_key_id private_key_id secret_id "
+                "secret_access_key password2 password_value password_b64 secret_base64 "
+                "new_password SECRET_SAUCE spring.datasource.password")) == kNone);
 }
 
 TEST_CASE("a key of a service or a login is a secret", "[redact][names]") {
-  CHECK(names_not_of(NameKind::secret,
-                     {"api_key",     "access_key",      "private_key", "account_key",
-                      "shared_key",  "preshared_key",   "auth_key",    "secret_key",
-                      "signing_key", "encryption_key",  "storage_key", "subscription_key",
-                      "wandb_key",   "kaggle_key",      "ssh_key",     "license_key",
-                      "client_key",  "unseal_key",      "master_key",  "consumer_key",
-                      "service_key", "integration_key", "hmac_key",    "app_key",
-                      "openai_key",  "anthropic_key",   "azure_key",   "application_key",
-                      "ingest_key",  "deploy_key",      "WANDB_KEY",   "wandbKey",
-                      "--wandb-key", "client-key-data"}) == kNone);
+  CHECK(names_not_of(
+            NameKind::secret,
+            words_of(
+                "api_key access_key private_key account_key shared_key preshared_key auth_key "
+                "secret_key signing_key encryption_key storage_key subscription_key wandb_key "
+                "kaggle_key ssh_key license_key client_key unseal_key master_key consumer_key "
+                "service_key integration_key hmac_key app_key openai_key anthropic_key azure_key "
+                "application_key ingest_key deploy_key WANDB_KEY wandbKey --wandb-key "
+                "client-key-data")) == kNone);
 }
 
 TEST_CASE("a key of a table, a cache or a store is none", "[redact][names]") {
-  CHECK(
-      names_not_of(NameKind::plain,
-                   {"cache_key",     "primary_key", "foreign_key", "sort_key",        "group_key",
-                    "partition_key", "row_key",     "hash_key",    "dict_key",        "store_key",
-                    "barrier_key",   "map_key",     "object_key",  "public_key",      "pub_key",
-                    "index_key",     "query_key",   "hot_key",     "data_key",        "input_key",
-                    "output_key",    "lookup_key",  "unique_key",  "state_key",       "worker_key",
-                    "rank_key",      "config_key",  "label_key",   "idempotency_key", "dedup_key",
-                    "registry_key",  "metric_key",  "batch_key",   "image_key",       "text_key",
-                    "SORT_KEY",      "cacheKey"}) == kNone);
+  CHECK(names_not_of(
+            NameKind::plain,
+            words_of(
+                "cache_key primary_key foreign_key sort_key group_key partition_key row_key "
+                "hash_key dict_key store_key barrier_key map_key object_key public_key pub_key "
+                "index_key query_key hot_key data_key input_key output_key lookup_key unique_key "
+                "state_key worker_key rank_key config_key label_key idempotency_key dedup_key "
+                "registry_key metric_key batch_key image_key text_key SORT_KEY cacheKey")) ==
+        kNone);
 }
 
 TEST_CASE("a key of which nothing is known is judged by its value", "[redact][names]") {
@@ -123,91 +76,41 @@ TEST_CASE("a key of which nothing is known is judged by its value", "[redact][na
 }
 
 TEST_CASE("a token is secret unless it is a model's", "[redact][names]") {
-  CHECK(names_not_of(NameKind::token,
-                     {"token",       "TOKEN",           "hf_token",      "HF_TOKEN",
-                      "--token",     "authToken",       "_authToken",    "refreshtoken",
-                      "accesstoken", "X-Auth-Token",    "github_pat",    "GITLAB_PAT",
-                      "auth",        "_auth",           "REDISCLI_AUTH", "cookie",
-                      "Set-Cookie",  "session.cookies", "cred",          "pass",
-                      "DB_PASS",     "bind_pw",         "ROOT_PW",       "token2",
-                      "token_value"}) == kNone);
-  CHECK(names_not_of(
-            NameKind::plain,
-            {"pad_token",   "eos_token",          "bos_token",   "unk_token",  "mask_token",
-             "cls_token",   "sep_token",          "image_token", "next_token", "special_token",
-             "start_token", "end_token",          "stop_token",  "text_token", "video_token",
-             "audio_token", "num_token",          "max_token",   "min_token",  "prompt_token",
-             "class_token", "eot_token",          "boi_token",   "eoi_token",  "patch_token",
-             "per_token",   "last_token",         "first_token", "use_token",  "decoder_token",
-             "begin_token", "continuation_token", "max_tokens",  "num_tokens", "prompt_tokens",
-             "tokenizer",   "tokenized",          "pat"}) == kNone);
+  CHECK(
+      names_not_of(
+          NameKind::token,
+          words_of(
+              "token TOKEN hf_token HF_TOKEN --token authToken _authToken refreshtoken "
+              "accesstoken X-Auth-Token github_pat GITLAB_PAT auth _auth REDISCLI_AUTH cookie "
+              "Set-Cookie session.cookies cred pass DB_PASS bind_pw ROOT_PW token2 token_value")) ==
+      kNone);
+  CHECK(
+      names_not_of(
+          NameKind::plain,
+          words_of("pad_token eos_token bos_token unk_token mask_token cls_token sep_token "
+                   "image_token next_token special_token start_token end_token stop_token "
+                   "text_token video_token audio_token num_token max_token min_token prompt_token "
+                   "class_token eot_token boi_token eoi_token patch_token per_token last_token "
+                   "first_token use_token decoder_token begin_token continuation_token max_tokens "
+                   "num_tokens prompt_tokens tokenizer tokenized pat")) == kNone);
 }
 
 TEST_CASE("what belongs to a secret and is none has a plain name", "[redact][names]") {
-  CHECK(names_not_of(NameKind::plain, {"password_file",
-                                       "token_path",
-                                       "secret_name",
-                                       "secretName",
-                                       "credentials_dir",
-                                       "key_type",
-                                       "token_type_ids",
-                                       "password_length",
-                                       "api_key_env",
-                                       "auth_url",
-                                       "token_endpoint",
-                                       "auth_policy",
-                                       "auth_method",
-                                       "auth_mode",
-                                       "token_ttl",
-                                       "password_expiry",
-                                       "token_expires",
-                                       "key_format",
-                                       "api_key_version",
-                                       "token_index",
-                                       "token_dim",
-                                       "token_position",
-                                       "token_rate",
-                                       "token_limit",
-                                       "password_required",
-                                       "auth_enabled",
-                                       "auth_disabled",
-                                       "auth_host",
-                                       "auth_port",
-                                       "auth_user",
-                                       "credential_helper",
-                                       "credential_provider",
-                                       "password_hint",
-                                       "token_mask",
-                                       "keyring",
-                                       "key_ring",
-                                       "password_manager",
-                                       "credential_store",
-                                       "auth_backend",
-                                       "token_parallelism",
-                                       "tokens_seen",
-                                       "tokens_per_second",
-                                       "tokens_per_step",
-                                       "tokens_per_sec",
-                                       "auth_info",
-                                       "SSH_AUTH_SOCK",
-                                       "certificate_authority",
-                                       "token_id",
-                                       "key_id",
-                                       "token_ids",
-                                       "logged_in_at",
-                                       "token_timeout",
-                                       "token_loss",
-                                       "token_embedding",
-                                       "token_mixer",
-                                       "GIT_ASKPASS",
-                                       "key_algorithm",
-                                       "key_digest",
-                                       "password_age",
-                                       "secret_ref",
-                                       "secret_region",
-                                       "secret_rotation",
-                                       "PasswordAuthentication",
-                                       "auth_service"}) == kNone);
+  CHECK(names_not_of(
+            NameKind::plain,
+            words_of(
+                "password_file token_path secret_name secretName credentials_dir key_type "
+                "token_type_ids password_length api_key_env auth_url token_endpoint auth_policy "
+                "auth_method auth_mode token_ttl password_expiry token_expires key_format "
+                "api_key_version token_index token_dim token_position token_rate token_limit "
+                "password_required auth_enabled auth_disabled auth_host auth_port auth_user "
+                "credential_helper credential_provider password_hint token_mask keyring key_ring "
+                "password_manager credential_store auth_backend token_parallelism tokens_seen "
+                "tokens_per_second tokens_per_step tokens_per_sec auth_info SSH_AUTH_SOCK "
+                "certificate_authority token_id key_id token_ids logged_in_at token_timeout "
+                "token_loss token_embedding token_mixer GIT_ASKPASS key_algorithm key_digest "
+                "password_age secret_ref secret_region secret_rotation PasswordAuthentication "
+                "auth_service")) == kNone);
 }
 
 TEST_CASE("words that only sound like a secret's name have none", "[redact][names]") {
@@ -369,7 +272,9 @@ TEST_CASE("names of stores, models, checkpoints and addresses in memory do not l
 TEST_CASE("a long random value looks random although seven of its letters in a row could be a word",
           "[redact][names]") {
   CHECK(looks_random("3aNLF7ilyalbqx60XnAQmZpA5QLmAKyckL1a0Ong"));
-  CHECK(looks_random("7xtOZsA17ttimhwc0RWb9gNWATQfuw"));  // a word has two vowels
+  CHECK(looks_random("7xtOZsA17ttimhwc0RWb9gNWATQfuw"));            // a word has two vowels
+  CHECK(looks_random("1yqitWJweczvsehZZTSsN09J5WnSH5"));            // 13 changes of kind in 30
+  CHECK(looks_random("3eeeebdc9cacf8096bad420fb2715ac322f909d4"));  // no word is hexadecimal
   for (const char* value :
        {"MyLongCheckpointName2OfModel3Trained", "Transformer2Block3Attention4Weight5",
         "l1.b2.c3.d4.transformer5.w6.b7.x8"})

@@ -232,7 +232,18 @@ TEST_CASE("a hostile text takes linear time", "[redact]") {
                                   std::string("secrets: [${"),
                                   std::string("password x: "),
                                   std::string("token=,;"),
-                                  std::string("host:5432:a:b:")}) {
+                                  std::string("host:5432:a:b:"),
+                                  std::string("jdbc:oracle:thin:a/"),
+                                  std::string("login('x',"),
+                                  std::string("密码 "),
+                                  std::string("\ndata:\n"),
+                                  std::string("\"data\":{"),
+                                  std::string("\"k\":\"abcdefghijklmnop"),
+                                  std::string("$ANSIBLE_VAULT;\n0123456789abcdef\n"),
+                                  std::string("$ANSIBLE_VAULT;curl "),
+                                  std::string("token: -----BEGIN PRIVATE KEY-----\n"),
+                                  std::string("Private-Lines: 1\nabc\n"),
+                                  std::string("abcdefghijklmnop\n-----END PRIVATE KEY")}) {
     INFO(part);
     std::string text;
     while (text.size() < 60'000) text += part;

@@ -156,6 +156,9 @@ TEST_CASE("a Secret of Kubernetes loses all of its data, and keeps its metadata"
             head + "data:\n  user: Ym9i\n  url: aHR0\nstringData:\n  a: orange\ntype: Opaque\n") ==
         shown);
   CHECK(structure_shown(shown) == shown);
+  // As kubectl prints it, in the order of the alphabet.
+  CHECK(structure_shown("apiVersion: v1\ndata:\n  url: aHR0\nkind: Secret\n") ==
+        "apiVersion: v1\ndata:\n  url: [redacted]\nkind: Secret\n");
   for (const char* text :
        {"kind: ConfigMap\ndata:\n  lr: 3\n", "kind: SecretList\ndata:\n  lr: 3\n",
         "kind: Secret\nmetadata:\n  name: db\n"})

@@ -1,5 +1,8 @@
+#include <functional>
+
 #include "catch.h"
 #include "launcher/redact/places.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/redact/redactor.h"
 
 using namespace safelaunch::redact;
@@ -22,182 +25,74 @@ std::size_t token_at_start(const std::string& text) {
 }
 
 struct TokenForm {
-  std::string_view beginning;
+  std::string_view beginnings;  // with blanks between them
   std::string_view letters;
   std::size_t shortest;  // of the rest
 };
 
 // As the services document them; the lengths are those below which a word of a program is meant.
 constexpr TokenForm kTokenForms[] = {
-    {"hf_", kLetters, 16},
-    {"CCIPAT_", kLetters, 20},
-    {"nfp_", kLetters, 30},
-    {"pcsk_", kLetters, 30},
-    {"squ_", kHex, 40},
-    {"sl.u.", kLetters, 40},
-    {"api_org_", kLetters, 16},
-    {"ghp_", kLetters, 16},
-    {"gho_", kLetters, 16},
-    {"ghu_", kLetters, 16},
-    {"ghs_", kLetters, 16},
-    {"ghr_", kLetters, 16},
-    {"github_pat_", kLetters, 16},
-    {"glpat-", kLetters, 16},
-    {"glrt-", kLetters, 16},
-    {"gldt-", kLetters, 16},
-    {"glcbt-", kLetters, 16},
-    {"glptt-", kLetters, 16},
-    {"glsoat-", kLetters, 16},
-    {"gloas-", kLetters, 16},
-    {"glft-", kLetters, 16},
-    {"glimt-", kLetters, 16},
-    {"glffct-", kLetters, 16},
-    {"glagent-", kLetters, 16},
-    {"GR1348941", kLetters, 16},
-    {"xoxa-", kLetters, 12},
-    {"xoxb-", kLetters, 12},
-    {"xoxe-", kLetters, 12},
-    {"xoxe.xox", kLetters, 12},
-    {"xoxo-", kLetters, 12},
-    {"xoxp-", kLetters, 12},
-    {"xoxr-", kLetters, 12},
-    {"xoxs-", kLetters, 12},
-    {"xapp-", kLetters, 12},
-    {"sk-", kLetters, 20},
-    {"gsk_", kLetters, 20},
-    {"xai-", kLetters, 20},
-    {"pplx-", kLetters, 20},
-    {"r8_", kLetters, 20},
-    {"nvapi-", kLetters, 16},
-    {"lsv2_", kLetters, 20},
-    {"tgp_v1_", kLetters, 16},
-    {"fw_", kLetters, 20},
-    {"wandb_v1_", kLetters, 16},
-    {"wandb_", kLetters, 32},
-    {"rpa_", kLetters, 24},
-    {"AKIA", kCapitals, 12},
-    {"ASIA", kCapitals, 12},
-    {"ABIA", kCapitals, 12},
-    {"ACCA", kCapitals, 12},
-    {"ABSK", kLetters, 60},
-    {"amzn.mws.", kLetters, 20},
-    {"AIza", kLetters, 20},
-    {"GOCSPX-", kLetters, 16},
-    {"ya29.", kLetters, 16},
-    {"1//0", kLetters, 24},
-    {"dapi", kHex, 30},
-    {"dop_v1_", kHex, 32},
-    {"doo_v1_", kHex, 32},
-    {"dor_v1_", kHex, 32},
-    {"LTAI", kLetters, 12},
-    {"hvs.", kLetters, 20},
-    {"hvb.", kLetters, 20},
-    {"s.", kLetters, 24},
-    {"tskey-", kLetters, 16},
-    {"pul-", kHex, 40},
-    {"dp.pt.", kLetters, 32},
-    {"dp.st.", kLetters, 32},
-    {"dckr_pat_", kLetters, 16},
-    {"dckr_oat_", kLetters, 16},
-    {"HRKU-", kLetters, 20},
+    {"xoxa- xoxb- xoxe- xoxe.xox xoxo- xoxp- xoxr- xoxs- xapp- LTAI", kLetters, 12},
+    {"hf_ api_org_ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- glrt- gldt- glcbt- "
+     "glptt- glsoat- gloas- glft- glimt- glffct- glagent- GR1348941 nvapi- tgp_v1_ "
+     "wandb_v1_ GOCSPX- ya29. tskey- dckr_pat_ dckr_oat_ sb_secret_ sk_live_ sk_test_ "
+     "sk_prod_ rk_live_ rk_test_ SG. FLWSECK",
+     kLetters, 16},
+    {"CCIPAT_ sk- gsk_ xai- pplx- r8_ lsv2_ fw_ amzn.mws. AIza hvs. hvb. HRKU- ak- as- "
+     "whsec_ sq0atp- sq0csp- NRAK- AGE-SECRET-KEY-1 MDAxY2xvY2F0aW9u",
+     kLetters, 20},
+    {"rpa_ 1//0 s. ATBB", kLetters, 24},
+    {"nfp_ pcsk_ npm_ pypi- pnu_", kLetters, 30},
+    {"wandb_ dp.pt. dp.st. pscale_ cio lin_api_ pat-na1- pat-eu1- secret_ ntn_ figd_ "
+     "PMAK- glsa_ glc_ sntrys_ phc_ phx_ lop_ shippo_",
+     kLetters, 32},
+    {"sl.u. fo1_ CLOJARS_ sha256~ oy2 dt0c01. xkeysib- ATATT3 ATCTT3 ops_eyJ rdme_ "
+     "doppler_ EZAK EZTK",
+     kLetters, 40},
+    {"AKCp cmVmd EAAA", kLetters, 50},
+    {"ABSK fm1r_ fm1a_ fm2_ EAAC", kLetters, 60},
     {"v1.0-", kLetters, 100},
-    {"fo1_", kLetters, 40},
-    {"fm1r_", kLetters, 60},
-    {"fm1a_", kLetters, 60},
-    {"fm2_", kLetters, 60},
-    {"pscale_", kLetters, 32},
-    {"sbp_", kHex, 32},
-    {"sb_secret_", kLetters, 16},
-    {"CLOJARS_", kLetters, 40},
-    {"sha256~", kLetters, 40},
-    {"ak-", kLetters, 20},
-    {"as-", kLetters, 20},
-    {"npm_", kLetters, 30},
-    {"pypi-", kLetters, 30},
-    {"rubygems_", kHex, 40},
-    {"AKCp", kLetters, 50},
-    {"cmVmd", kLetters, 50},
-    {"oy2", kLetters, 40},
-    {"cio", kLetters, 32},
-    {"sk_live_", kLetters, 16},
-    {"sk_test_", kLetters, 16},
-    {"sk_prod_", kLetters, 16},
-    {"rk_live_", kLetters, 16},
-    {"rk_test_", kLetters, 16},
-    {"whsec_", kLetters, 20},
-    {"SG.", kLetters, 16},
-    {"key-", kHex, 32},
-    {"SK", kHex, 32},
-    {"shpat_", kHex, 32},
-    {"shpca_", kHex, 32},
-    {"shppa_", kHex, 32},
-    {"shpss_", kHex, 32},
-    {"sq0atp-", kLetters, 20},
-    {"sq0csp-", kLetters, 20},
-    {"EAAA", kLetters, 50},
-    {"EAAC", kLetters, 60},
-    {"lin_api_", kLetters, 32},
-    {"pat-na1-", kLetters, 32},
-    {"pat-eu1-", kLetters, 32},
-    {"secret_", kLetters, 32},
-    {"ntn_", kLetters, 32},
-    {"figd_", kLetters, 32},
-    {"PMAK-", kLetters, 32},
-    {"glsa_", kLetters, 32},
-    {"glc_", kLetters, 32},
-    {"NRAK-", kLetters, 20},
-    {"sntrys_", kLetters, 32},
-    {"sntryu_", kHex, 40},
-    {"phc_", kLetters, 32},
-    {"phx_", kLetters, 32},
-    {"dt0c01.", kLetters, 40},
-    {"xkeysib-", kLetters, 40},
-    {"ATATT3", kLetters, 40},
-    {"ATCTT3", kLetters, 40},
-    {"ATBB", kLetters, 24},
-    {"ops_eyJ", kLetters, 40},
-    {"lop_", kLetters, 32},
-    {"pnu_", kLetters, 30},
-    {"rdme_", kLetters, 40},
-    {"shippo_", kLetters, 32},
-    {"doppler_", kLetters, 40},
-    {"FLWSECK", kLetters, 16},
-    {"EZAK", kLetters, 40},
-    {"EZTK", kLetters, 40},
-    {"bkua_", kHex, 32},
-    {"AGE-SECRET-KEY-1", kLetters, 20},
-    {"MDAxY2xvY2F0aW9u", kLetters, 20},
+    {"dapi", kHex, 30},
+    {"dop_v1_ doo_v1_ dor_v1_ sbp_ key- SK shpat_ shpca_ shppa_ shpss_ bkua_", kHex, 32},
+    {"squ_ pul- rubygems_ sntryu_", kHex, 40},
+    {"AKIA ASIA ABIA ACCA", kCapitals, 12},
 };
+
+// Calls `check` with a token of each beginning, which has `size` letters behind it, or the least.
+void for_each_token(std::size_t size, const std::function<void(const std::string& token)>& check) {
+  for (const TokenForm& form : kTokenForms)
+    for (std::string_view rest = form.beginnings; !rest.empty();) {
+      const std::string beginning(safelaunch::take_word(rest));
+      check(beginning + token_rest(form.letters, std::max(size, form.shortest)));
+    }
+}
 
 }  // namespace
 
 TEST_CASE("a token of each service is one from its shortest length on", "[redact][tokens]") {
-  for (const TokenForm& form : kTokenForms) {
-    const std::string token = std::string(form.beginning) + token_rest(form.letters, form.shortest);
+  for_each_token(0, [](const std::string& token) {
     INFO(token);
     CHECK(token_at_start(token) == token.size());
     CHECK(token_at_start(token.substr(0, token.size() - 1)) == 0);
-  }
+  });
 }
 
 TEST_CASE("a token is taken to its end and no further", "[redact][tokens]") {
-  for (const TokenForm& form : kTokenForms) {
-    const std::string token = std::string(form.beginning) + token_rest(form.letters, 120);
+  for_each_token(120, [](const std::string& token) {
     INFO(token);
     CHECK(token_at_start(token) == token.size());
     for (const char* behind : {" x", ",x", "\"", "\n", ")", "<"})
       CHECK(token_at_start(token + behind) == token.size());
-  }
+  });
 }
 
 TEST_CASE("a token begins no later than its word", "[redact][tokens]") {
-  for (const TokenForm& form : kTokenForms) {
-    const std::string token = std::string(form.beginning) + token_rest(form.letters, 120);
+  for_each_token(120, [](const std::string& token) {
     INFO(token);
     for (const char* before : {"x", "_", "7", "Z"}) CHECK(token_length(before + token, 1) == 0);
     for (const char* before : {" ", ".", "-", "/", "=", "\"", ":"})
       CHECK(token_length(before + token, 1) == token.size());
-  }
+  });
 }
 
 TEST_CASE("a word of small letters with a token's beginning is none", "[redact][tokens]") {

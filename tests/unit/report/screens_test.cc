@@ -478,10 +478,10 @@ TEST_CASE("a stage of no rank, and events of other versions, change no status", 
   run.write("events.jsonl",
             "{\"e\":\"stage\",\"stage\":\"group\"}\n{\"e\":\"stage\",\"rank\":-7,\"stage\":\"x\"}\n"
             "{\"e\":\"weather\",\"rank\":1}\n\n\xff\n{\"e\":\"usage\",\"collectives\":[-1,-1]}\n"
-            "{\"e\":\"usage\"}\n{\"e\":\"node\",\"ranks\":[3],\"host\":\"h\"}");
+            "{\"e\":\"usage\"}\n{\"e\":\"node\",\"attempt\":1,\"ranks\":[3],\"host\":\"h\"}");
   const RunStatus status = read_status(run.path).value();
   CHECK(status.stages.empty());
-  CHECK_FALSE(status.counted);
+  CHECK_FALSE(status.collectives_a_second);
   CHECK(status.hosts == std::map<int, std::string>{{3, "h"}});
 }
 
@@ -493,20 +493,19 @@ TEST_CASE("a new attempt forgets where the ranks of the last one were", "[status
 {"e":"stage","attempt":1,"rank":0,"stage":"group"}
 {"e":"node","attempt":1,"ranks":[0],"host":"h"}
 {"e":"status","attempt":1,"text":"waiting for rank 1"}
-{"t":1,"e":"usage","attempt":1,"collectives":[5]}
-{"t":2,"e":"usage","attempt":1,"collectives":[9]}
+{"t":1,"e":"usage","attempt":1,"ranks":[0],"cpu":[0],"memory":[0],"children":[0],"collectives":[5]}
+{"t":2,"e":"usage","attempt":1,"ranks":[0],"cpu":[0],"memory":[0],"children":[0],"collectives":[9]}
 {"e":"training","attempt":1}
 {"e":"attempt","attempt":2,"profile":"no-p2p"}
 )");
   const RunStatus status = read_status(run.path).value();
-  CHECK(status.process == ProcessId{-1, 0});
+  CHECK(status.process == ProcessId{0, 0});
   CHECK(status.attempt == 2);
   CHECK(status.profile == "no-p2p");
   CHECK(status.stages.empty());
   CHECK(status.hosts.empty());
   CHECK(status.waiting.empty());
   CHECK_FALSE(status.training);
-  CHECK_FALSE(status.counted);
   CHECK_FALSE(status.collectives_a_second);
 }
 
@@ -518,10 +517,14 @@ TEST_CASE("two answers at one time, and fewer collectives than before, make no w
     run.write("events.jsonl", events);
     return read_status(run.path).value().collectives_a_second;
   };
-  const std::string first = "{\"t\":1,\"e\":\"usage\",\"collectives\":[10,8]}\n";
+  const std::string first =
+      "{\"t\":1,\"e\":\"usage\",\"attempt\":1,\"ranks\":[0,1],\"cpu\":[0,0],\"memory\":[0,0],"
+      "\"children\":[0,0],\"collectives\":[10,8]}\n";
   CHECK_FALSE(rate_of(first));
-  CHECK_FALSE(rate_of(first + "{\"t\":1,\"e\":\"usage\",\"collectives\":[20]}"));
-  CHECK(rate_of(first + "{\"t\":3,\"e\":\"usage\",\"collectives\":[-1,20]}") == 5.0);
+  CHECK_FALSE(rate_of(first + "{\"t\":1,\"e\":\"usage\",\"attempt\":1,\"ranks\":[0],\"cpu\":[0],"
+                              "\"memory\":[0],\"children\":[0],\"collectives\":[20]}"));
+  CHECK(rate_of(first + "{\"t\":3,\"e\":\"usage\",\"attempt\":1,\"ranks\":[0,1],\"cpu\":[0,0],"
+                        "\"memory\":[0,0],\"children\":[0,0],\"collectives\":[-1,20]}") == 5.0);
 }
 
 TEST_CASE("no runs are an empty list of JSON", "[status]") {

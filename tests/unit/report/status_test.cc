@@ -214,10 +214,11 @@ TEST_CASE("the status as JSON has the figures of each rank", "[status]") {
 
 TEST_CASE("the collectives a second are those between the last two answers", "[status]") {
   const RunsWithStatus runs;
-  runs.add("r1", kStatusJob,
-           R"({"t":10,"e":"usage","attempt":1,"ranks":[0,1],"collectives":[100,90]})"
-           "\n"
-           R"({"t":14,"e":"usage","attempt":1,"ranks":[0,1],"collectives":[150,180]})");
+  runs.add(
+      "r1", kStatusJob,
+      R"({"t":10,"e":"usage","attempt":1,"ranks":[0,1],"cpu":[1,1],"memory":[1,1],"children":[0,0],"collectives":[100,90]})"
+      "\n"
+      R"({"t":14,"e":"usage","attempt":1,"ranks":[0,1],"cpu":[1,1],"memory":[1,1],"children":[0,0],"collectives":[150,180]})");
   const RunStatus status = read_status(runs.path / "r1").value();
   CHECK(status.collectives_a_second == 20.0);
   CHECK(render(status).find("20.0 collectives a second") != std::string::npos);
@@ -226,9 +227,10 @@ TEST_CASE("the collectives a second are those between the last two answers", "[s
 
 TEST_CASE("ranks that are not asked have no rate", "[status]") {
   const RunsWithStatus runs;
-  runs.add("r1", kStatusJob,
-           R"({"t":10,"e":"usage","attempt":1,"ranks":[0],"collectives":[-1]})"
-           "\n"
-           R"({"t":14,"e":"usage","attempt":1,"ranks":[0],"collectives":[-1]})");
+  runs.add(
+      "r1", kStatusJob,
+      R"({"t":10,"e":"usage","attempt":1,"ranks":[0],"cpu":[1],"memory":[1],"children":[0],"collectives":[-1]})"
+      "\n"
+      R"({"t":14,"e":"usage","attempt":1,"ranks":[0],"cpu":[1],"memory":[1],"children":[0],"collectives":[-1]})");
   CHECK_FALSE(read_status(runs.path / "r1").value().collectives_a_second);
 }
