@@ -187,4 +187,8 @@ std::string printable(std::string_view text) {
   return shown;
 }
 
+bool is_loopback_name(std::string_view host) {
+  return host == "localhost" || host == "::1" || host == "[::1]" || host.starts_with("127.");
+}
+
 }  // namespace safelaunch

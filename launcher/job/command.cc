@@ -105,11 +105,6 @@ constexpr OptionTable kPythonTable = {kPythonOptions, Grammar::getopt, Spelling:
 // Where launch scripts and schedulers say how many nodes there are.
 constexpr std::array kNodeCounts = {"NNODES", "PET_NNODES", "SLURM_NNODES", "SLURM_JOB_NUM_NODES"};
 
-/// Whether this name can mean no other host. A host's own name may be what other hosts know it by.
-bool is_loopback_name(std::string_view host) {
-  return host == "localhost" || host == "::1" || host == "[::1]" || host.starts_with("127.");
-}
-
 class Recogniser {
  public:
   Recogniser(std::vector<std::string> argv, const Environment& environment,

@@ -235,7 +235,8 @@ void RankMachine::sample_others(TimePoint now) {
 
 void RankMachine::take(const OthersSampled& found, TimePoint now) {
   if (!judging()) return;
-  if (found.others) stages_.others_do(found.others->activity, found.others->doing, now);
+  if (found.others)
+    stages_.others_do(found.others->activity, found.others->doing, found.nameless, now);
   if (found.helpers) stages_.helpers_do(found.helpers->activity, found.helpers->doing, now);
   judge(now);
 }

@@ -216,7 +216,7 @@ void RankWatch::hear_answers(RankAnswers answers, Duration limit) {
   // In training a look at every descriptor of the host would cost the job time.
   if (!machine_.stages().training()) {
     answers.locks = find_lock_waits(answers, ranks_now());
-    answers.nameless = describe_nameless(nameless_below(host::self(), here, host::Procfs{}));
+    answers.nameless = nameless(here);
   }
   if (answers_.take_own(answers)) return tell_answers();
   nodes_answer_.set_after(2 * limit, [this, question = answers_.question()] {
@@ -385,10 +385,17 @@ void RankWatch::perform(const SampleRanks& sample) {
   take(found);
 }
 
+std::string RankWatch::nameless(const std::set<ProcessId>& ranks) const {
+  return describe_nameless(nameless_below(host::self(), ranks, table_));
+}
+
 void RankWatch::perform(const SampleOthers& sample) {
   const TimePoint now = Clock::now();
   OthersSampled found;
-  if (sample.others) found.others = sampler_.look_at_others(host::self(), sample.ranks, now);
+  if (sample.others) {
+    found.others = sampler_.look_at_others(host::self(), sample.ranks, now);
+    found.nameless = !nameless(sample.ranks).empty();
+  }
   if (sample.helpers) found.helpers = sampler_.look_at_helpers(host::self(), sample.ranks, now);
   take(found);
 }

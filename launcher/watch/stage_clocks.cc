@@ -40,7 +40,20 @@ const RankState& Stages::state_of(Rank rank) const {
   static const RankState unknown;
   const auto found = ranks_.find(rank);
   if (found != ranks_.end() && found->second.known()) return found->second;
-  return may_be_here(rank) ? others_ : unknown;
+  const bool on_this_host = may_be_here(rank) && (nameless_here_ || !meet_beyond_this_host());
+  return on_this_host ? others_ : unknown;
+}
+
+// A script that is started by hand on each host tells nobody how many hosts there are: only where
+// its ranks meet.
+bool Stages::meet_beyond_this_host() const {
+  if (config_.world_size || config_.ranks_here || !config_.expected_here.empty()) return false;
+  return std::ranges::any_of(ranks_, [](const auto& one) {
+    const std::string& store = one.second.store;
+    const std::size_t port = store.rfind(':');
+    return port != std::string::npos && !store.starts_with("file:") &&
+           !is_loopback_name(std::string_view(store).substr(0, port));
+  });
 }
 
 bool Stages::may_be_here(Rank rank) const {
@@ -68,7 +81,8 @@ bool Stages::misses_unseen() const {
   });
 }
 
-void Stages::others_do(Activity activity, std::string doing, TimePoint monotonic) {
+void Stages::others_do(Activity activity, std::string doing, bool nameless, TimePoint monotonic) {
+  nameless_here_ = nameless;
   // Their standstill proves nothing: perhaps none of them is the rank.
   others_.sample(std::max(activity, Activity::idling), std::move(doing), job_time(monotonic),
                  config_.look_every);

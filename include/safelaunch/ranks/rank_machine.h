@@ -131,6 +131,7 @@ struct RanksSampled {
 struct OthersSampled {
   std::optional<host::ActivitySeen> others;
   std::optional<host::ActivitySeen> helpers;
+  bool nameless = false;  ///< a Python of the job may yet say that it is a rank
 };
 /// FindUser has found a process that is not of our own user.
 struct AnotherUserRuns {

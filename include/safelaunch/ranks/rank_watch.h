@@ -159,6 +159,7 @@ class RankWatch final : nccl::Watch::Listener,
   void on_hook_closed(ProcessId process) override;
   void on_hook_flood(ProcessId process) override;
 
+  [[nodiscard]] std::string nameless(const std::set<ProcessId>& ranks) const;
   void take(const WatchEvent& event);
   void set_timer();
   void show_leader_soon();

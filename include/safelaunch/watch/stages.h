@@ -159,8 +159,9 @@ class Stages {
   /// A rank is waited for that no process has said to be (a fork that sets RANK in its memory,
   /// MPI): any process of the job that is no rank's may be it.
   [[nodiscard]] bool misses_unseen() const;
-  /// Takes what those processes do together. Call it with the samples while misses_unseen().
-  void others_do(Activity activity, std::string doing, TimePoint now);
+  /// Takes what those processes do together. `nameless`: a Python among them may yet say that it is
+  /// a rank. Call it with the samples while misses_unseen().
+  void others_do(Activity activity, std::string doing, bool nameless, TimePoint now);
 
   /// A missing rank waits until another process of this host writes to it: one that is in no rank's
   /// tree may be at work for it.
@@ -260,6 +261,7 @@ class Stages {
   // The clocks.
   [[nodiscard]] const RankState& state_of(Rank rank) const;
   /// A rank that no process has said to be may be one of the job's processes on this node.
+  [[nodiscard]] bool meet_beyond_this_host() const;
   [[nodiscard]] bool may_be_here(Rank rank) const;
   void take_stock();
   [[nodiscard]] int count_here() const;
@@ -291,6 +293,7 @@ class Stages {
   std::map<Rank, RankState> ranks_;
   std::map<ProcessId, Elsewhere> elsewhere_;
   RankState others_;   // stands for each rank of this node that no process has said to be
+  bool nameless_here_ = false;  // some process may be such a rank
   RankState helpers_;  // stands for the processes of this node that are in no rank's tree
   // These follow from ranks_ alone; take_stock() keeps them up to date.
   int world_size_ = 0;

@@ -49,8 +49,9 @@ class Story {
   void helpers_do(Activity activity) { helpers_ = activity; }
 
   /// From now on the processes that are no rank's do this.
-  void others_do(Activity activity, const std::string& doing = {}) {
+  void others_do(Activity activity, const std::string& doing = {}, bool nameless = true) {
     others_ = {{activity, doing}};
+    nameless_ = nameless;
   }
 
   /// Time passes, in the steps that the machine asks for; it stops at a verdict.
@@ -75,7 +76,7 @@ class Story {
       if (const auto found = activities_.find(rank); found != activities_.end())
         tell(found->second);
     if (others_ && stages_.misses_unseen())
-      stages_.others_do(others_->first, others_->second, now_);
+      stages_.others_do(others_->first, others_->second, nameless_, now_);
     if (helpers_ && stages_.misses_helped(now_)) stages_.helpers_do(*helpers_, "", now_);
     take(stages_.tick(now_));
   }
@@ -115,6 +116,7 @@ class Story {
   TimePoint now_ = kStart;
   std::map<Rank, RankActivity> activities_;
   std::optional<std::pair<Activity, std::string>> others_;
+  bool nameless_ = true;
   std::optional<Activity> helpers_;
   std::vector<std::string> lines_;
   int looks_ = 0;

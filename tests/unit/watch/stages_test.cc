@@ -391,6 +391,24 @@ TEST_CASE("a rank of another node may be at work for all that can be seen here",
   CHECK(story.verdict()->missing.front().activity == Activity::unseen);
 }
 
+TEST_CASE("a script that is started by hand on each host has ranks where nobody sees them",
+          "[stages]") {
+  const auto nameless = GENERATE(false, true);  // a process here may be the missing rank
+  const auto store = GENERATE(as<std::string>{}, "10.0.0.1:29500", "localhost:29500", "file:/a:1");
+  Story story({.limits = {.init = 180s, .work = 30min}});
+  story.started(0, 2);
+  story.tell(StageEntered{
+      Rank{0}, Story::process(0), Stage::group, "", 2, Source::hook, {}, store});
+  story.does(0, Activity::quiet);
+  story.others_do(Activity::idling, "bash", nameless);
+
+  story.pass(4min);
+  const bool may_be_elsewhere = store.starts_with('1') && !nameless;
+  CHECK(story.verdict().has_value() != may_be_elsewhere);
+  story.pass(31min);
+  CHECK(story.suspects() == std::vector<int>{1});
+}
+
 TEST_CASE("a rank that this node is to start and that no process has said to be is looked for here",
           "[stages]") {
   Story story({.world_size = 4, .others_start_ranks = true, .ranks_here = 2});
