@@ -31,13 +31,27 @@ std::string user_folder(const Environment& environment, std::string_view variabl
   return home.starts_with('/') ? fmt::format("{}/{}", home, below_home) : std::string();
 }
 
+namespace {
+
+/// Empty where it would be below a home that does not exist: root could make one, and nobody wants
+/// it.
+std::string own_folder(const Environment& environment, std::string_view variable,
+                       std::string_view below_home) {
+  std::error_code error;
+  const bool named = value_or(environment, variable).starts_with('/');
+  if (!named && !std::filesystem::is_directory(value_or(environment, "HOME"), error)) return {};
+  return user_folder(environment, variable, below_home);
+}
+
+}  // namespace
+
 std::string state_file(const Environment& environment, std::string_view name) {
-  const std::string state = user_folder(environment, "XDG_STATE_HOME", ".local/state");
+  const std::string state = own_folder(environment, "XDG_STATE_HOME", ".local/state");
   return state.empty() ? state : fmt::format("{}/safelaunch/{}", state, name);
 }
 
 std::filesystem::path cache_directory(const Environment& environment) {
-  const std::string cache = user_folder(environment, "XDG_CACHE_HOME", ".cache");
+  const std::string cache = own_folder(environment, "XDG_CACHE_HOME", ".cache");
   return cache.empty() ? cache : cache + "/safelaunch";
 }
 

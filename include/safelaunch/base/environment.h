@@ -26,8 +26,8 @@ using Environment = std::map<std::string, std::string, std::less<>>;
 [[nodiscard]] std::string user_folder(const Environment& environment, std::string_view variable,
                                       std::string_view below_home);
 
-/// $XDG_STATE_HOME/safelaunch/NAME, else ~/.local/state/safelaunch/NAME; empty where there is no
-/// home.
+/// $XDG_STATE_HOME/safelaunch/NAME, else ~/.local/state/safelaunch/NAME; empty where no home is
+/// there.
 [[nodiscard]] std::string state_file(const Environment& environment, std::string_view name);
 
 /// $XDG_CACHE_HOME/safelaunch, else ~/.cache/safelaunch; empty where there is neither.

@@ -292,9 +292,9 @@ class Stages {
   JobClock clock_;
   std::map<Rank, RankState> ranks_;
   std::map<ProcessId, Elsewhere> elsewhere_;
-  RankState others_;   // stands for each rank of this node that no process has said to be
+  RankState others_;            // stands for each rank of this node that no process has said to be
   bool nameless_here_ = false;  // some process may be such a rank
-  RankState helpers_;  // stands for the processes of this node that are in no rank's tree
+  RankState helpers_;           // stands for the processes of this node that are in no rank's tree
   // These follow from ranks_ alone; take_stock() keeps them up to date.
   int world_size_ = 0;
   int seen_here_ = 0;                // processes of this node that have said which rank they are

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "catch.h"
+#include "temporary_folder.h"
 
 using namespace safelaunch;
 
@@ -35,7 +36,8 @@ TEST_CASE("a variable that is set and empty is not one that is missing", "[envir
 }
 
 TEST_CASE("the cache is safelaunch's own folder in the user's, or none", "[environment]") {
-  CHECK(cache_directory({{"HOME", "/home/a"}}) == "/home/a/.cache/safelaunch");
+  const testing::TemporaryFolder home;
+  CHECK(cache_directory({{"HOME", home / ""}}) == home / "/.cache/safelaunch");
   CHECK(cache_directory({{"XDG_CACHE_HOME", "/scratch"}}) == "/scratch/safelaunch");
   CHECK(cache_directory({}).empty());
 }
@@ -51,6 +53,15 @@ TEST_CASE("our own environment has what was set, with the equals signs of a valu
 TEST_CASE("a file of state stands below the state folder, or nowhere", "[environment]") {
   CHECK(state_file({{"XDG_STATE_HOME", "/s"}, {"HOME", "/h"}}, "worked.json") ==
         "/s/safelaunch/worked.json");
-  CHECK(state_file({{"HOME", "/h"}}, "runs") == "/h/.local/state/safelaunch/runs");
+  const testing::TemporaryFolder home;
+  CHECK(state_file({{"HOME", home / ""}}, "runs") == home / "/.local/state/safelaunch/runs");
   CHECK(state_file({}, "runs").empty());
+}
+
+TEST_CASE("a home that does not exist is not made, not even by root", "[environment]") {
+  const testing::TemporaryFolder folder;
+  CHECK(state_file({{"HOME", folder / "missing"}}, "runs").empty());
+  CHECK(cache_directory({{"HOME", folder / "missing"}}).empty());
+  CHECK(cache_directory({{"HOME", folder / "missing"}, {"XDG_CACHE_HOME", "/s"}}) ==
+        "/s/safelaunch");
 }

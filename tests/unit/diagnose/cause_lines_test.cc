@@ -382,6 +382,7 @@ constexpr CauseLine kProofs[] = {
      "RuntimeError: The connection to the C10d store has failed. See inner exception for details."},
     {"deepspeed-ssh", "RuntimeError: launcher 'pdsh' not installed."},
     {"mpi-slots", "There are not enough slots available in the system to satisfy the 8"},
+    {"rank-crashed", "Fatal Python error: Segmentation fault"},
     {"rank-crashed", "Signal 11 (SIGSEGV) received by PID 733"},
     {"rank-crashed", "Signal 6 (SIGABRT) received by PID 733"},
     {"rank-crashed", "failed (exitcode: -6) local_rank: 0 (pid: 733) of binary: /usr/bin/python3"},

@@ -120,7 +120,8 @@ TEST_CASE("what is no memory of ours is refused and never throws", "[remembered]
 
 TEST_CASE("the memory's file is where XDG wants it", "[remembered]") {
   CHECK(memory_file({{"XDG_STATE_HOME", "/s"}, {"HOME", "/h"}}) == "/s/safelaunch/worked.json");
-  CHECK(memory_file({{"HOME", "/h"}}) == "/h/.local/state/safelaunch/worked.json");
+  const TemporaryFolder home;
+  CHECK(memory_file({{"HOME", home / ""}}) == home / "/.local/state/safelaunch/worked.json");
   CHECK(memory_file({}).empty());
 }
 
@@ -133,7 +134,7 @@ TEST_CASE("a memory is saved for us alone and loaded again", "[remembered]") {
   REQUIRE(save_memory(path, one("debug")).has_value());
   CHECK(load_memory(path) == one("debug"));
 
-  struct stat status {};
+  struct stat status{};
   REQUIRE(stat(path.c_str(), &status) == 0);
   CHECK((status.st_mode & 0777) == 0600);
   REQUIRE(stat((folder / "state/safelaunch").c_str(), &status) == 0);

@@ -397,8 +397,8 @@ TEST_CASE("a script that is started by hand on each host has ranks where nobody 
   const auto store = GENERATE(as<std::string>{}, "10.0.0.1:29500", "localhost:29500", "file:/a:1");
   Story story({.limits = {.init = 180s, .work = 30min}});
   story.started(0, 2);
-  story.tell(StageEntered{
-      Rank{0}, Story::process(0), Stage::group, "", 2, Source::hook, {}, store});
+  story.tell(
+      StageEntered{Rank{0}, Story::process(0), Stage::group, "", 2, Source::hook, {}, store});
   story.does(0, Activity::quiet);
   story.others_do(Activity::idling, "bash", nameless);
 
