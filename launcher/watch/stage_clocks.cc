@@ -2,6 +2,7 @@
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/watch/stages.h"
 
 // The clocks of Stages: which ranks wait in a stage, for which others, and until when. After each
