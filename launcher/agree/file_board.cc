@@ -104,7 +104,8 @@ class FileBoard final : public Board, Board::Listener {
 
   // The doors are open before others can read of them. Nobody is let in before the claim.
   void keep(const std::optional<Notice>& former, const Dialer::Found& found) {
-    auto host = TcpHost::open_at(io_, config_, [this] { take_down(); }, listener_);
+    auto host = TcpHost::open_at(
+        io_, config_, [this] { take_down(); }, listener_);
     if (!host) return found(host.error());
     Notice notice{random_id(), (*host)->endpoints()};
     const auto shared = std::make_shared<std::unique_ptr<TcpHost>>(std::move(*host));

@@ -77,7 +77,7 @@ std::string NoticeFolder::name_of(std::uint64_t number) const {
 /// Makes the folder where it is missing. It is judged before, so that nothing of ours is left where
 /// the run is refused: waiting does not mend a folder into which strangers may write.
 Result<void> NoticeFolder::prepare() const {
-  struct stat facts{};
+  struct stat facts {};
   if (::stat(folder_.c_str(), &facts) == 0) {
     if (!S_ISDIR(facts.st_mode))
       return Error{Errc::bad_config,
@@ -115,7 +115,7 @@ Result<std::vector<std::uint64_t>> NoticeFolder::numbers() const {
 
 /// Whether a notice of ours may be at this path.
 Result<void> NoticeFolder::judge(const std::string& path) const {
-  struct stat facts{};
+  struct stat facts {};
   if (::lstat(path.c_str(), &facts) != 0) return trouble(path);
   const char* kind = S_ISLNK(facts.st_mode)    ? "a link"
                      : S_ISFIFO(facts.st_mode) ? "a FIFO"

@@ -111,7 +111,7 @@ InitFacts read_init_facts(const Environment& environment) {
 }
 
 InFile what_is_at(const std::string& file) {
-  struct stat there{};
+  struct stat there {};
   if (::lstat(file.c_str(), &there) != 0) return InFile::nothing;
   return S_ISREG(there.st_mode) ? InFile::text : InFile::something_else;
 }

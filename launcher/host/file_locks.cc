@@ -65,7 +65,7 @@ std::optional<OpenFile> opened(std::uint64_t inode, int pid) {
   const fs::path folder = fmt::format("/proc/{}/fd", pid);
   for (fs::directory_iterator at(folder, error); !error && at != fs::directory_iterator();
        at.increment(error)) {
-    struct ::stat file{};
+    struct ::stat file {};
     if (::stat(at->path().c_str(), &file) != 0 || file.st_ino != inode) continue;
     found = OpenFile{fs::read_symlink(at->path(), error).native(), holds_a_lock(pid, at->path())};
     if (found->holds) break;
@@ -118,7 +118,7 @@ std::vector<FileLock> read_file_locks() {
 AwaitedLock lock_at(const std::string& path, const std::vector<FileLock>& locks,
                     std::span<const int> waiting) {
   AwaitedLock lock{.path = path};
-  struct ::stat file{};
+  struct ::stat file {};
   if (::stat(path.c_str(), &file) != 0) return lock;
   lock.age = age_of(file);
   lock.holder = holder_of(file.st_ino, locks);

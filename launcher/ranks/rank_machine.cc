@@ -440,8 +440,7 @@ void RankMachine::take(const StacksWanted&, TimePoint now) {
 void RankMachine::take(const PlacesTold& told, TimePoint now) {
   if (!judging() || !standstill_) return;
   const auto [still, doings] = *std::exchange(standstill_, std::nullopt);
-  const std::string text =
-      watch::describe_standstill(still.lasts, places_of(doings, told.answers));
+  const std::string text = watch::describe_standstill(still.lasts, places_of(doings, told.answers));
   const bool waits_below = std::ranges::any_of(
       doings, [this](const auto& one) { return !worlds_.words(one.first).empty(); });
   const bool ends = still.then == watch::StoodStill::Then::ends_the_job || waits_below;

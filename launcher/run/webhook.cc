@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/json_fields.h"
 #include "safelaunch/base/strings.h"
 
 // The forms: Slack's incoming webhooks, Feishu's custom bots ("msg_type", "content"), DingTalk's
@@ -15,21 +16,27 @@ using Form = settings::Receiver::Form;
 using Json = nlohmann::ordered_json;
 
 /// "hung on gpu-3: rank 1 never joined … --> train.py:50 in load  help: See …  run 20261126-…"
-std::string message_of(const Json& news) {
-  std::string text = fmt::format("safelaunch: {} on {}: {}", news.value("event", ""),
-                                 news.value("host", ""), news.value("text", ""));
-  for (const Json& place : news.value("places", Json::array()))
-    text += "\n--> " + place.get<std::string>();
-  if (const std::string help = news.value("help", ""); !help.empty()) text += "\nhelp: " + help;
-  return text + "\nsafelaunch report " + news.value("run", "");
+/// The line itself where secrets were taken out of it so that it is no JSON any more.
+std::string message_of(const std::string& line) {
+  const Json news = parse_json<Json>(line);
+  if (!news.is_object()) return "safelaunch: " + line;
+  std::string text = fmt::format("safelaunch: {} on {}: {}", text_of(news, "event"),
+                                 text_of(news, "host"), text_of(news, "text"));
+  for (const std::string& place : texts_of(news, "places")) text += "\n--> " + place;
+  if (const std::string help = text_of(news, "help"); !help.empty()) text += "\nhelp: " + help;
+  return text + "\nsafelaunch report " + text_of(news, "run");
+}
+
+std::string in_text(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string body_of(Form form, const std::string& news) {
   if (form == Form::json) return news;
-  const std::string text = message_of(Json::parse(news));
-  if (form == Form::slack) return Json{{"text", text}}.dump();
-  if (form == Form::feishu) return Json{{"msg_type", "text"}, {"content", {{"text", text}}}}.dump();
-  return Json{{"msgtype", "text"}, {"text", {{"content", text}}}}.dump();
+  const std::string text = message_of(news);
+  if (form == Form::slack) return in_text({{"text", text}});
+  if (form == Form::feishu) return in_text({{"msg_type", "text"}, {"content", {{"text", text}}}});
+  return in_text({{"msgtype", "text"}, {"text", {{"content", text}}}});
 }
 
 /// A value in a configuration of curl.
@@ -57,11 +64,9 @@ std::string input_for(const settings::Receiver& receiver, const std::string& new
 
 std::optional<std::string> refusal_in(std::string_view answer) {
   constexpr std::size_t kLongest = 200;
-  const Json json = Json::parse(answer, nullptr, false);
-  if (!json.is_object()) return std::nullopt;
+  const Json json = parse_json<Json>(answer);
   for (const char* name : {"errcode", "code", "StatusCode"})
-    if (const auto code = json.find(name);
-        code != json.end() && code->is_number_integer() && *code != 0)
+    if (number_of<std::int64_t>(json, name).value_or(0) != 0)
       return printable(cut(answer, kLongest));
   return std::nullopt;
 }

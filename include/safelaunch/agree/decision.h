@@ -32,7 +32,7 @@ struct Decision {
   std::string master_addr{};  ///< go: where rank 0 listens
   int master_port = 0;        ///< go: the port where rank 0 listens; 0: the command's own
   /// Go: the interface for NCCL and gloo on every node; empty: their own choice.
-  std::string interface{};
+  std::string interface {};
   int exit_code = 0;   ///< end: the exit status of every agent
   int signal = 0;      ///< stop, end: the signal that a person or Slurm sent; 0: none
   bool hurry = false;  ///< end: the end was asked for twice, so nobody waits for anything

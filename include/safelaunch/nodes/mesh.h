@@ -51,7 +51,7 @@ struct Way {
     unknown,     ///< this node could not try
   };
   int seat = 0;  ///< the seat of the other node
-  std::string interface{};
+  std::string interface {};
   End end = End::unknown;
   std::chrono::microseconds round_trip{};  ///< the fastest round trip that TCP saw; 0: not known
   /// By how much the other node's clock is ahead of this one's, give or take the error.

@@ -35,9 +35,9 @@ struct RanksSeen {
   std::vector<RankExited> late_exits;  ///< the ends of ranks, in order, while it was being stopped
   std::vector<RankRaised> raised;      ///< the exceptions of ranks, in order
   std::vector<RankRaised> raised_before;  ///< those of the life before, where a launcher restarted
-  RankAnswers answers;                 ///< the ranks' answers to the questions after the verdict
-  std::map<Rank, std::string> stores;  ///< "host:port" of the store that a rank was given last
-  std::map<Rank, std::string> knocking;  ///< "host:port" of the store that a rank cannot get into
+  RankAnswers answers;                    ///< the ranks' answers to the questions after the verdict
+  std::map<Rank, std::string> stores;     ///< "host:port" of the store that a rank was given last
+  std::map<Rank, std::string> knocking;   ///< "host:port" of the store that a rank cannot get into
   std::optional<watch::InitFile> init_file{};
   TimePoint init_file_written{};   ///< before the first rank came, at the earliest
   std::set<std::string> backends;  ///< the backends that the ranks gave to init_process_group

@@ -125,13 +125,15 @@ TEST_CASE("a job goes on without the folder in which it has met", "[file_board]"
 
 TEST_CASE("node 0 listens where it can, and is refused where it cannot", "[file_board]") {
   Scene<InFolder> scene;
-  Agent& leader = scene.agent(
-      'a', 0, [](BoardConfig& config) { config.own_addresses = {"192.0.2.1", "203.0.113.9"}; });
+  Agent& leader = scene.agent('a', 0, [](BoardConfig& config) {
+    config.own_addresses = {"192.0.2.1", "203.0.113.9"};
+  });
   scene.until([&] { return !leader.heard.refusals.empty(); });
   CHECK_THAT(leader.heard.refusals[0].message, ContainsSubstring("192.0.2.1, 203.0.113.9"));
   CHECK(std::filesystem::is_empty(folder_of(scene)));
-  Agent& another = scene.agent(
-      'b', 0, [](BoardConfig& config) { config.own_addresses = {"192.0.2.1", "127.0.0.1"}; });
+  Agent& another = scene.agent('b', 0, [](BoardConfig& config) {
+    config.own_addresses = {"192.0.2.1", "127.0.0.1"};
+  });
   scene.until([&] { return !another.heard.seats.empty(); });
 }
 

@@ -51,7 +51,7 @@ TEST_CASE("a notice reads back, and is a file of its own that only we can read",
   REQUIRE(found);
   CHECK(found->id == "a");
   CHECK(found->endpoints == std::vector<std::string>{"10.0.0.1:40000", "fd00::1:40001"});
-  struct stat facts{};
+  struct stat facts {};
   REQUIRE(::stat(first_path(shared).c_str(), &facts) == 0);
   CHECK((facts.st_mode & 07777U) == 0600);
   CHECK_FALSE(*NoticeFolder(shared, "job-8", kOurToken).newest());

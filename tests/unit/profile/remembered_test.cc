@@ -134,7 +134,7 @@ TEST_CASE("a memory is saved for us alone and loaded again", "[remembered]") {
   REQUIRE(save_memory(path, one("debug")).has_value());
   CHECK(load_memory(path) == one("debug"));
 
-  struct stat status{};
+  struct stat status {};
   REQUIRE(stat(path.c_str(), &status) == 0);
   CHECK((status.st_mode & 0777) == 0600);
   REQUIRE(stat((folder / "state/safelaunch").c_str(), &status) == 0);

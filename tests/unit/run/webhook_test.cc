@@ -17,8 +17,8 @@ const std::string kText =
     "report r1";
 
 /// The data in a configuration of curl, as curl reads it.
-nlohmann::json sent(Form form) {
-  const std::string input = input_for({form, "https://a.b/c"}, kNews);
+nlohmann::json sent(Form form, const std::string& news = kNews) {
+  const std::string input = input_for({form, "https://a.b/c"}, news);
   const std::string begin = "data-raw = \"";
   std::string data;
   for (std::size_t at = input.find(begin) + begin.size(); input[at] != '"'; ++at)
@@ -36,6 +36,14 @@ TEST_CASE("each chat gets the text in its own form", "[webhook]") {
   CHECK(sent(Form::json) == nlohmann::json::parse(kNews));
 }
 
+TEST_CASE("news that are no JSON any more, since a secret was taken out, are sent as they are",
+          "[webhook]") {
+  for (const std::string torn : {"{\"event\": [redacted]}", "[1]", "", "{\"text\": \"\xff"})
+    CHECK(sent(Form::slack, torn)["text"].get<std::string>().starts_with("safelaunch: "));
+  CHECK(sent(Form::slack, R"({"places": 1, "help": ["no text"]})")["text"] ==
+        "safelaunch:  on : \nsafelaunch report ");
+}
+
 TEST_CASE("the URL of a webhook, which is a password, stands on no command line", "[webhook]") {
   const settings::Receiver chat{Form::feishu, "https://a.b/secret"};
   for (const std::string& word : command_for(chat)) CHECK(word.find("secret") == std::string::npos);
@@ -48,6 +56,6 @@ TEST_CASE("a chat that answers well and means no has refused", "[webhook]") {
   CHECK(refusal_in(R"({"errcode":300001,"errmsg":"token is not exist"})"));
   CHECK(refusal_in(R"({"code":19001,"msg":"param invalid"})"));
   for (const char* well : {R"({"StatusCode":0,"code":0,"msg":"success"})", "ok", "", "{}", "[1]",
-                           R"({"errcode":0,"errmsg":"ok"})"})
+                           R"({"code": "1"})", R"({"errcode":0,"errmsg":"ok"})"})
     CHECK_FALSE(refusal_in(well));
 }
