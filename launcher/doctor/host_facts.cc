@@ -204,6 +204,12 @@ void read_port(HostFacts& facts) {
   if (!clean::is_free(*port)) facts.port->holders = host::holders_of(*port, host::KernelSockets());
 }
 
+// Before a run the locks of extensions are told of those jobs alone that are certain to build some:
+// any other job may never ask for them, and one that hangs behind a lock is told so.
+bool builds_extensions(const Subject& subject) {
+  return subject.command && subject.command->launcher == job::Launcher::deepspeed;
+}
+
 // Finds files that jobs left. Before a run, segments count only where they leave little room, and
 // no file server is asked for locks.
 void read_left_files(Depth depth, HostFacts& facts) {
@@ -214,7 +220,8 @@ void read_left_files(Depth depth, HostFacts& facts) {
   const std::string folder = host::extensions_folder(facts.subject.environment);
   const host::Mount* mount = host::mount_of(facts.mounts, folder);
   const bool is_near = mount != nullptr && !host::is_network(*mount);
-  if (depth == Depth::full || is_near) found.locks = host::extension_locks(folder);
+  if (depth == Depth::full || (is_near && builds_extensions(facts.subject)))
+    found.locks = host::extension_locks(folder);
   clean::StaleFiles stale = clean::survey_files(std::move(found), facts.host, facts.mounts);
   facts.segments = std::move(stale.segments);
   facts.locks = std::move(stale.locks);

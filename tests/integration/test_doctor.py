@@ -231,6 +231,14 @@ class Doctor(SafelaunchTest):
         healed = self.run_safelaunch("--profile", "loopback", "echo", "ran", env=self.plain(GLOO_SOCKET_IFNAME="eth77"))
         self.assertEqual(healed.err, "", "what the profile puts right is no risk")
 
+    def test_a_stale_lock_is_told_before_a_job_that_builds_extensions_and_before_no_other(self):
+        lock = old_file(self.home / ".cache/torch_extensions/py311_cpu/cpu_adam/lock")
+        deepspeed = self.folder / "deepspeed"
+        deepspeed.write_text("#!/bin/sh\n")
+        deepspeed.chmod(0o755)
+        self.assertEqual(self.run_safelaunch("echo", env=self.plain()).err, "")
+        self.assertIn(f"safelaunch: risk: extension-lock: {lock}", self.run_safelaunch(deepspeed, "train.py", env=self.plain()).err)
+
     def test_a_forgotten_file_of_nccl_is_named_with_its_line(self):
         (self.home / ".nccl.conf").write_text("# old\nNCCL_P2P_DISABLE=1\n")
         self.assertIn(f"{self.home}/.nccl.conf:2 sets NCCL_P2P_DISABLE=1", self.doctor()["variable"]["evidence"])
