@@ -1,12 +1,15 @@
 #include "safelaunch/ranks/rank_inquiry.h"
 
+#include <algorithm>
+
 #include "safelaunch/base/format.h"
+#include "safelaunch/host/python_frames.h"
 #include "safelaunch/report/run_directory.h"
 #include "safelaunch/watch/hook_channel.h"
 
 // The questions go through the hook's socket all at once, and the answers are kept as files as they
-// come. The round ends with the last answer, or at its limit: a rank that holds the GIL never
-// answers.
+// come. The round ends with the last answer, or at its limit: a rank that holds the GIL, or has not
+// imported torch yet, never answers, and its frames are read from its memory then.
 namespace safelaunch::ranks {
 
 void RankInquiry::begin(watch::HookChannel* channel, std::span<const AskedRank> ranks,
@@ -16,6 +19,9 @@ void RankInquiry::begin(watch::HookChannel* channel, std::span<const AskedRank> 
   done_ = std::move(done);
   questions_ = RankQuestions(calls);
   directory_ = directory;
+  silent_.clear();
+  if (std::ranges::find(questions, watch::HookQuestion::stack) != questions.end())
+    silent_.assign(ranks.begin(), ranks.end());
   for (const AskedRank& rank : ranks)
     for (const watch::HookQuestion question : questions)
       if (channel != nullptr && channel->ask(rank.process, question, 0))
@@ -26,8 +32,22 @@ void RankInquiry::begin(watch::HookChannel* channel, std::span<const AskedRank> 
 void RankInquiry::answered(ProcessId process, const watch::StackAnswer& answer) {
   const auto rank = questions_.answered(process, answer);
   if (!rank) return;
-  keep(fmt::format("rank-{}.stack", rank->value), questions_.answers().stacks.at(*rank).frames);
+  keep_stack(*rank);
   finish_if_all_have_answered();
+}
+
+void RankInquiry::read_the_silent() {
+  for (const AskedRank& one : silent_) {
+    if (questions_.answers().stacks.contains(one.rank)) continue;
+    std::vector<std::string> frames = host::python_frames(one.process.pid);
+    if (frames.empty()) continue;
+    questions_.was_read(one.rank, {"MainThread", std::move(frames)});
+    keep_stack(one.rank);
+  }
+}
+
+void RankInquiry::keep_stack(Rank rank) const {
+  keep(fmt::format("rank-{}.stack", rank.value), questions_.answers().stacks.at(rank).frames);
 }
 
 void RankInquiry::answered(ProcessId process, const watch::CountersAnswer& answer) {
@@ -59,6 +79,7 @@ void RankInquiry::finish_if_all_have_answered() {
 void RankInquiry::finish_after(Duration time) {
   timer_.set_after(time, [this] {
     if (!done_) return;
+    read_the_silent();
     keep_collectives();
     std::exchange(done_, nullptr)(questions_.answers());
   });

@@ -105,6 +105,10 @@ std::optional<Rank> RankQuestions::answered(ProcessId process, const watch::Stac
   return rank;
 }
 
+void RankQuestions::was_read(Rank rank, const watch::PythonThread& main_thread) {
+  answers_.stacks[rank] = {watch::summarize({main_thread}), watch::all_frames({main_thread}), {}, true};
+}
+
 std::optional<Rank> RankQuestions::answered(ProcessId process,
                                             const watch::CountersAnswer& answer) {
   const auto rank = close(process, watch::HookQuestion::counters);

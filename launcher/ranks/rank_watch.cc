@@ -76,6 +76,7 @@ void take_answer(const RankAnswers& answers, stacks::KnownRank& known) {
   if (const auto seen = answers.stacks.find(known.rank); seen != answers.stacks.end()) {
     known.where = seen->second.where;
     known.frames = seen->second.frames;
+    known.from_outside = seen->second.from_outside;
   }
   const auto counted = answers.collectives.find(known.rank);
   if (counted != answers.collectives.end() && !counted->second.groups.empty())

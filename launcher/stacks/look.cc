@@ -15,6 +15,7 @@
 #include "safelaunch/host/activity.h"
 #include "safelaunch/host/network.h"
 #include "safelaunch/host/proc.h"
+#include "safelaunch/host/python_frames.h"
 
 // First the ranks are found, then each is looked at, then the stores at which they meet. Python is
 // asked between the two samples of the kernel, so that the wait between them costs nothing. This
@@ -94,6 +95,7 @@ PythonReader::Means means_until(TimePoint end) {
   };
   return {is_there, [](int pid) { return find_py_spy(pid); },
           [](const std::string& program, int pid) { return dump(program, pid, kOneDump); },
+          host::python_frames,
           [end] { return Clock::now() >= end; }};
 }
 

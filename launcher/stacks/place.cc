@@ -118,6 +118,7 @@ const char* name(Teller teller) {
     case Teller::nobody: return "nobody";
     case Teller::hook: return "hook";
     case Teller::py_spy: return "py-spy";
+    case Teller::safelaunch: return "safelaunch";
   }
   return "nobody";
 }

@@ -44,6 +44,12 @@ watch::PythonThread thread_from(const Json& json) {
   return thread;
 }
 
+void tell(RankPlace& place, const std::vector<watch::PythonThread>& threads, Teller teller) {
+  place.where = watch::summarize(threads);
+  place.frames = watch::all_frames(threads);
+  place.teller = teller;
+}
+
 }  // namespace
 
 std::string find_py_spy(const Environment& own, const std::optional<PythonStart>& its) {
@@ -104,8 +110,9 @@ void PythonReader::read(RankPlace& place) {
   if (place.teller != Teller::nobody || !is_there()) return;
   const std::string program = means_.find(place.process.pid);
   if (program.empty()) {
-    ++missing_;
-    return;
+    std::vector<std::string> frames = means_.frames(place.process.pid);
+    return frames.empty() ? static_cast<void>(++missing_)
+                          : tell(place, {{"MainThread", std::move(frames)}}, Teller::safelaunch);
   }
   if (!trouble_.empty()) return;
   if (means_.is_time_up()) {
@@ -119,9 +126,7 @@ void PythonReader::read(RankPlace& place) {
       trouble_ = fmt::format("py-spy cannot read pid {}: {}", place.process.pid, seen.trouble);
     return;
   }
-  place.where = watch::summarize(seen.threads);
-  place.frames = watch::all_frames(seen.threads);
-  place.teller = Teller::py_spy;
+  tell(place, seen.threads, Teller::py_spy);
 }
 
 std::string PythonReader::note() const {
@@ -129,7 +134,8 @@ std::string PythonReader::note() const {
   if (missing_ > 0)
     return fmt::format(
         "the Python frames of {} of the processes are not known: no hook of safelaunch answers "
-        "there, and py-spy is not installed (pip install py-spy)",
+        "there, safelaunch cannot read them from outside, and py-spy is not installed (pip install "
+        "py-spy)",
         missing_);
   if (late_ > 0)
     return fmt::format(

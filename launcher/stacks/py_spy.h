@@ -9,7 +9,8 @@
 #include "safelaunch/stacks/place.h"
 #include "safelaunch/watch/python_stack.h"
 
-/// The stacks of a Python that has no hook of ours, by py-spy where that is installed.
+/// The stacks of a Python that has no hook of ours: by py-spy where that is installed, since it
+/// shows every thread, else the main thread's from its memory.
 namespace safelaunch::stacks {
 
 /// The facts of a Python process of ours that tell where its py-spy may be.
@@ -49,6 +50,7 @@ class PythonReader {
     std::function<bool(ProcessId)> is_python;  ///< false too where it has ended
     std::function<std::string(int)> find;      ///< find_py_spy()
     std::function<Dump(const std::string&, int)> dump;
+    std::function<std::vector<std::string>(int)> frames;  ///< host::python_frames()
     std::function<bool()> is_time_up;
   };
   explicit PythonReader(Means means) : means_(std::move(means)) {}

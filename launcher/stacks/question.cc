@@ -29,6 +29,7 @@ KnownRank rank_from(const Json& json) {
           text_of(json, "standing"),
           text_of(json, "where"),
           text_of(json, "frames"),
+          json.value("from_outside", false),
           number_of<std::int64_t>(json, "collectives")};
 }
 
@@ -63,7 +64,8 @@ std::string answer_text(const SupervisorAnswer& answer) {
                                                  {"start_ticks", one.process.start_ticks},
                                                  {"standing", one.standing},
                                                  {"where", one.where},
-                                                 {"frames", one.frames}});
+                                                 {"frames", one.frames},
+                                                 {"from_outside", one.from_outside}});
     if (one.collectives) rank["collectives"] = *one.collectives;
   }
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -121,7 +121,8 @@ class OurJobs(StacksTest):
             wait_until(lambda: len(self.places()[1]) == 3, what="all ranks")
             ranks = self.places()[1]
         self.assertTrue(all(one["doing"] for one in ranks.values()), ranks)
-        self.assertNotIn("hook", {one["teller"] for one in ranks.values()})
+        self.assertEqual({one["teller"] for one in ranks.values()}, {"safelaunch"})
+        self.assertIn("job.py:", ranks[2]["where"])
 
     def test_a_run_that_is_over_is_told_as_such(self):
         run = self.run_safelaunch("--", "true")

@@ -17,7 +17,8 @@ namespace safelaunch::ranks {
 /// Asks the hook of every rank where the rank is, which collectives it has called and in which of
 /// the store's operations it waits: after a verdict and before anything is ended. The answers are
 /// kept as `evidence/rank-N.stack` and `evidence/collectives`. A rank that does not answer in time
-/// holds the GIL, is stopped, or has no hook.
+/// holds the GIL, is stopped, has no hook or has not imported torch yet: its stack is read from its
+/// memory, where that can be done.
 class RankInquiry {
  public:
   using Done = std::function<void(const RankAnswers&)>;
@@ -37,13 +38,16 @@ class RankInquiry {
 
  private:
   void keep(const std::string& file, std::string text) const;
+  void keep_stack(Rank rank) const;
   void keep_collectives() const;
+  void read_the_silent();
   void finish_if_all_have_answered();
   void finish_after(Duration time);
 
   Alarm timer_;
   DiskQueue& disk_;
   std::filesystem::path directory_;  ///< the attempt's folder; empty: no answer is kept
+  std::vector<AskedRank> silent_;    ///< those whose stacks are asked for
   RankQuestions questions_;
   Done done_;
 };

@@ -19,6 +19,7 @@ struct StackSeen {
   std::string where;   ///< its place in the user's code: "train.py:40 main → init_process_group"
   std::string frames;  ///< the frames of all its threads, one a line
   std::optional<watch::ExceptionTold> handled{};  ///< the exception that it is handling
+  bool from_outside = false;  ///< read from its memory: it has not answered
 };
 
 /// The answers of the ranks; a rank that gave none is missing here.
@@ -68,6 +69,8 @@ class RankQuestions {
   std::optional<Rank> answered(ProcessId process, const watch::StackAnswer& answer);
   std::optional<Rank> answered(ProcessId process, const watch::CountersAnswer& answer);
   std::optional<Rank> answered(ProcessId process, const watch::CollectivesAnswer& answer);
+  /// The stack of a rank that does not answer was read from outside.
+  void was_read(Rank rank, const watch::PythonThread& main_thread);
 
   [[nodiscard]] bool all_answered() const { return asked_.empty(); }
   [[nodiscard]] const RankAnswers& answers() const { return answers_; }

@@ -10,7 +10,7 @@
 namespace safelaunch::stacks {
 
 /// The source of the Python stack of a rank.
-enum class Teller { nobody, hook, py_spy };
+enum class Teller { nobody, hook, py_spy, safelaunch };
 
 [[nodiscard]] const char* name(Teller teller);
 

@@ -16,6 +16,7 @@ struct Pythons {
   std::set<int> forbidden{};
   std::set<int> ends_meanwhile{};
   std::set<int> without_py_spy{};
+  std::set<int> readable{};
   bool time_is_up = false;
   std::vector<int> asked{};
 
@@ -23,6 +24,10 @@ struct Pythons {
     return {[this](ProcessId process) { return alive.contains(process.pid); },
             [this](int pid) { return without_py_spy.contains(pid) ? "" : "/opt/py-spy"; },
             [this](const std::string& program, int pid) { return dump(program, pid); },
+            [this](int pid) {
+              return readable.contains(pid) ? std::vector<std::string>{"/home/u/eval.py:3 main"}
+                                            : std::vector<std::string>();
+            },
             [this] { return time_is_up; }};
   }
 
@@ -99,8 +104,18 @@ TEST_CASE("where py-spy is nowhere the note tells how to have it", "[python_read
   auto places = three_places();
   CHECK(note_after(pythons, places) ==
         "the Python frames of 3 of the processes are not known: no hook of safelaunch answers "
-        "there, and py-spy is not installed (pip install py-spy)");
+        "there, safelaunch cannot read them from outside, and py-spy is not installed (pip install "
+        "py-spy)");
   CHECK(pythons.asked.empty());
+}
+
+TEST_CASE("without py-spy the main thread is read from its memory", "[python_reader]") {
+  Pythons pythons;
+  pythons.without_py_spy = pythons.readable = {71, 72, 73};
+  auto places = three_places();
+  CHECK(note_after(pythons, places).empty());
+  CHECK(places[2].where == "eval.py:3 main");
+  CHECK(places[2].teller == Teller::safelaunch);
 }
 
 TEST_CASE("a Python with a py-spy of its own is read though another has none", "[python_reader]") {
