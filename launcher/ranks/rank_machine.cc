@@ -408,7 +408,7 @@ void RankMachine::take(const nccl::Contradiction& found, TimePoint now) {
 }
 
 void RankMachine::take(const NcclSpoke& event, TimePoint) {
-  if (!frozen_) actions_.push_back(TellNcclSaid{event});
+  if (!frozen_) actions_.push_back(event);
 }
 
 void RankMachine::take(const DriverSilent& event, TimePoint now) {

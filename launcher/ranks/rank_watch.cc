@@ -94,10 +94,10 @@ std::optional<RankStarted> rank_of(const nccl::ProcessName& who,
   return part ? rank_by_part(process, *part, known.stages) : std::nullopt;
 }
 
-RankWatch::RankWatch(const Services& services, RankWatchConfig config, Listener& listener)
+RankWatch::RankWatch(const Services& services, RankWatchConfig config, OnRanksTell tell)
     : services_(services),
       config_(std::move(config)),
-      listener_(listener),
+      tell_(std::move(tell)),
       machine_({config_.stages, config_.hook.has_value(), own_identity()}),
       looker_(table_, sockets_),
       sampler_(table_),
@@ -107,13 +107,25 @@ RankWatch::RankWatch(const Services& services, RankWatchConfig config, Listener&
       shown_(services.io, services.disk),
       nodes_answer_(services.io),
       show_(services.io),
-      stall_(services.io, config_.stall, *this),
-      nccl_(
-          services.io, config_.nccl, [this] { return gpu::may_find_gpu(config_.environment); },
-          *this),
-      driver_(services, driver_limits(config_.stages.limits), *this),
-      standstill_(services.io, {config_.stages.limits.init, config_.start}, *this),
-      usage_(services, *this) {
+      stall_(services.io, config_.stall, ranks_now(), tell_, [this](int id) { ask_counters(id); }),
+      nccl_(services.io, config_.nccl,
+            {.whose =
+                 [this](const nccl::ProcessName& who, const std::optional<nccl::Part>& part) {
+                   return rank_of(who, part,
+                                  {machine_.hooked(), machine_.plugged(), machine_.stages(),
+                                   config_.nccl.variable});
+                 },
+             .world_size = [this] { return machine_.stages().world_size(); },
+             .expects = [this] { return gpu::may_find_gpu(config_.environment); },
+             .hear =
+                 [this](const nccl::LogNews& news) {
+                   std::visit([this](const auto& one) { take(one); }, news);
+                 }}),
+      driver_(services, driver_limits(config_.stages.limits), ranks_now(),
+              [this](const DriverSilent& silent) { take(silent); }),
+      standstill_(services.io, {config_.stages.limits.init, config_.start}, ranks_now(),
+                  [this](const AllStandStill& still) { take(still); }),
+      usage_(services, ranks_now()) {
   open_channel();
 }
 
@@ -131,24 +143,14 @@ void RankWatch::open_channel() {
                              [this] { take(StacksWanted{}); });
 }
 
-void RankWatch::on_hook_message(ProcessId process, const watch::HookMessage& message) {
-  take(HookSpoke{process, message, line_above(process, message)});
-}
-
-void RankWatch::on_hook_closed(ProcessId process) {
-  take(HookClosed{process});
-}
-
-void RankWatch::on_hook_flood(ProcessId process) {
-  take(HookFlooded{process});
-}
-
 // The processes above are read at once, because the one that has spoken may end at any moment.
-std::vector<watch::ProcessOfRank> RankWatch::line_above(ProcessId process,
-                                                        const watch::HookMessage& message) const {
-  if (!message.rank || !machine_.wants_line(process, message)) return {};
+void RankWatch::on_hook_message(ProcessId process, const watch::HookMessage& message) {
+  if (!message.rank || !machine_.wants_line(process, message))
+    return take(HookSpoke{process, message});
   const watch::RankIdentity identity{*message.rank, message.world_size, message.local_rank};
-  return watch::line_of({process, identity}, machine_.parent_of(process), host::self(), table_);
+  take(HookSpoke{
+      process, message,
+      watch::line_of({process, identity}, machine_.parent_of(process), host::self(), table_)});
 }
 
 void RankWatch::begin() {
@@ -156,10 +158,6 @@ void RankWatch::begin() {
   standstill_.begin();
   usage_.begin(config_.environment);
   take(WatchBegins{});
-}
-
-void RankWatch::started(Rank rank, ProcessId process) {
-  take(RankSpawned{rank, process});
 }
 
 void RankWatch::ended(Rank rank, ProcessId process, const std::optional<ExitStatus>& status) {
@@ -199,7 +197,7 @@ void RankWatch::ask_ranks(const std::filesystem::path& directory, Duration limit
   const std::set<int> nodes = machine_.nodes_heard();
   nodes_answer_.cancel();
   answers_.begin(nodes);
-  if (!nodes.empty()) listener_.on_nodes_asked();
+  if (!nodes.empty()) tell_(AskNodes{});
   inquiry_.begin(channel_.get(), who_can_answer(ranks_now(), Clock::now(), whom), kAfterVerdict,
                  directory, limit, machine_.seen().calls,
                  [this, limit](const RankAnswers& answers) { hear_answers(answers, limit); });
@@ -231,19 +229,7 @@ void RankWatch::node_answered(int seat, const RankAnswers& answers) {
 void RankWatch::tell_answers() {
   nodes_answer_.cancel();
   answers_.close();
-  listener_.on_answers(answers_.answers());
-}
-
-void RankWatch::node_spoke(const NodeName& node, const std::vector<RankPicture>& ranks) {
-  take(NodeSpoke{node, ranks});
-}
-
-void RankWatch::node_heard(int seat, bool heard) {
-  take(NodeHeard{seat, heard});
-}
-
-void RankWatch::leader_watches(bool watches) {
-  take(LeaderWatches{watches});
+  tell_(RanksAnswered{answers_.answers()});
 }
 
 std::vector<RankPicture> RankWatch::picture() const {
@@ -255,15 +241,11 @@ void RankWatch::show_leader_soon() {
   if (!config_.for_leader || std::exchange(show_set_, true)) return;
   show_.set_after(kShowLeaderEvery, [this] {
     show_set_ = false;
-    show_leader();
+    std::vector<RankPicture> now = picture();
+    if (now == shown_picture_) return;
+    shown_picture_ = std::move(now);
+    tell_(TellPicture{shown_picture_});
   });
-}
-
-void RankWatch::show_leader() {
-  std::vector<RankPicture> now = picture();
-  if (now == shown_picture_) return;
-  shown_picture_ = std::move(now);
-  listener_.on_picture(shown_picture_);
 }
 
 std::optional<Failure> RankWatch::waiting_now() const {
@@ -284,49 +266,6 @@ std::string RankWatch::stages_reached() const {
   return machine_.stages().counts_text();
 }
 
-std::optional<RankStarted> RankWatch::whose(const nccl::ProcessName& who,
-                                            const std::optional<nccl::Part>& part) const {
-  return rank_of(who, part,
-                 {machine_.hooked(), machine_.plugged(), machine_.stages(), config_.nccl.variable});
-}
-
-int RankWatch::world_size() const {
-  return machine_.stages().world_size();
-}
-
-const std::map<Rank, watch::RankState>& RankWatch::ranks_now() const {
-  return machine_.stages().ranks();
-}
-
-void RankWatch::on_nccl_event(const Event& event) {
-  take(NcclTold{event});
-}
-
-void RankWatch::on_nccl_contradiction(const nccl::Contradiction& found) {
-  take(found);
-}
-
-void RankWatch::on_nccl_said(std::optional<Rank> rank, const nccl::Said& said) {
-  take(NcclSpoke{rank, said});
-}
-
-void RankWatch::on_driver_silent(const std::vector<Rank>& ranks, const std::string& text) {
-  take(DriverSilent{ranks, text});
-}
-
-void RankWatch::on_standstill(const watch::StoodStill& still,
-                              const std::map<Rank, std::string>& doings) {
-  take(AllStandStill{still, doings});
-}
-
-void RankWatch::on_stall(const watch::StallReport& report) {
-  listener_.on_stall(report);
-}
-
-void RankWatch::on_stall_over(Duration stood) {
-  listener_.on_stall_over(stood);
-}
-
 void RankWatch::ask_counters(int id) {
   if (!channel_) return;
   for (const auto& [process, rank] : machine_.hooked())
@@ -342,7 +281,7 @@ void RankWatch::take(const WatchEvent& event) {
   set_timer();
   show_leader_soon();
   const bool wait = machine_.judging() && machine_.stages().wants_samples();
-  if (std::exchange(ranks_wait_, wait) != wait) listener_.on_ranks_wait(wait);
+  if (std::exchange(ranks_wait_, wait) != wait) tell_(RanksWait{wait});
 }
 
 void RankWatch::set_timer() {
@@ -426,7 +365,7 @@ void RankWatch::perform(const RemoveLocks& locks) {
   const RemovedLocks removed = remove_waited_locks(locks.left, config_.clean);
   for (const std::string& line : removed.lines) {
     services_.log.record(report::record::Notice{line});
-    listener_.on_notice(line);
+    tell_(TellNotice{line});
   }
   if (!removed.cut_off.empty()) cut_off_build_ = removed.cut_off;
 }
@@ -453,60 +392,24 @@ void RankWatch::perform(const PassAnswer& pass) {
   }
 }
 
-void RankWatch::perform(const RecordEvent& record) {
-  services_.log.record(record.event);
-}
-
-void RankWatch::perform(const RecordSome& record) {
-  services_.log.record_some(record.event);
-}
-
 void RankWatch::perform(const TellVerdict& tell) {
   usage_.look_at_the_end();
-  Failure told = tell.verdict;
-  if (is_stuck(told.kind) && told.stage >= Stage::communicator)
-    told.nccl = describe_standing(nccl_.record());
-  listener_.on_verdict(told);
-}
-
-void RankWatch::perform(const TellMeeting&) {
-  listener_.on_meeting();
+  TellVerdict told = tell;
+  if (is_stuck(told.verdict.kind) && told.verdict.stage >= Stage::communicator)
+    told.verdict.nccl = describe_standing(nccl_.record());
+  tell_(told);
 }
 
 void RankWatch::perform(const BeginTraining&) {
   sampler_.forget();
   driver_.end();
   standstill_.end();
-  listener_.on_status({});
-  listener_.on_training();
+  tell_(ShowStatus{});
+  tell_(TrainingBegan{});
   const auto is_gloo = [](const std::string& backend) { return backend == "gloo"; };
   const bool sleeps = std::ranges::all_of(machine_.seen().backends, is_gloo);
-  stall_.begin(world_size(),
+  stall_.begin(machine_.stages().world_size(),
                sleeps ? watch::Stall::Waiting::sleeps : watch::Stall::Waiting::may_spin);
-}
-
-void RankWatch::perform(const ShowStatus& show) {
-  listener_.on_status(show.line);
-}
-
-void RankWatch::perform(const ShowWaiting& show) {
-  listener_.on_waiting(show.line);
-}
-
-void RankWatch::perform(const TellNotice& tell) {
-  listener_.on_notice(tell.text);
-}
-
-void RankWatch::perform(const TellNcclSaid& tell) {
-  listener_.on_nccl_said(tell.words.rank, tell.words.said);
-}
-
-void RankWatch::perform(const TellNewLife&) {
-  listener_.on_new_life();
-}
-
-void RankWatch::perform(const TellRanksGone&) {
-  listener_.on_ranks_gone();
 }
 
 }  // namespace safelaunch::ranks

@@ -11,9 +11,9 @@
 #include "safelaunch/clean/stale_file.h"
 #include "safelaunch/host/activity.h"
 #include "safelaunch/nccl/job.h"
-#include "safelaunch/nccl/watch.h"
 #include "safelaunch/ranks/node_ranks.h"
 #include "safelaunch/ranks/rank_questions.h"
+#include "safelaunch/ranks/ranks_tell.h"
 #include "safelaunch/ranks/worlds.h"
 #include "safelaunch/report/record.h"
 #include "safelaunch/stacks/question.h"
@@ -110,14 +110,7 @@ struct HookFlooded {
   ProcessId process;
 };
 /// NCCL's log tells how far a rank is.
-struct NcclTold {
-  Event event;
-};
-/// NCCL has said something to people.
-struct NcclSpoke {
-  std::optional<Rank> rank;
-  nccl::Said said;
-};
+using NcclTold = nccl::Progress;
 /// The result of TakeLook.
 struct LookTaken {
   std::vector<ProcessId> running;  ///< the processes that still run, of those whose hook is silent
@@ -235,40 +228,14 @@ struct RecordEvent {
 struct RecordSome {
   report::record::Event event;
 };
-/// The attempt is lost.
-struct TellVerdict {
-  Failure verdict;
-};
-/// A rank waits for the others, or has begun to connect.
-struct TellMeeting {};
 /// Every rank has its first collective behind it: nothing is looked at any more.
 struct BeginTraining {};
-/// The status line; empty: none.
-struct ShowStatus {
-  std::string line;
-};
-/// A line about the wait, for output without a status line: once half of the deadline is over, then
-/// now and then.
-struct ShowWaiting {
-  std::string line;
-};
-/// Tell the user this in a line of its own.
-struct TellNotice {
-  std::string text;
-};
-struct TellNcclSaid {
-  NcclSpoke words;
-};
-/// The launcher has started its ranks again: what was written before is of a former life.
-struct TellNewLife {};
-/// The last rank has ended while the job was stopped.
-struct TellRanksGone {};
-
+/// The last ones are only told (ranks_tell.h).
 using WatchAction =
     std::variant<WatchExit, AskWhetherItHears, TakeLook, SampleRanks, SampleOthers, FindUser,
                  AskPlaces, RemoveLocks, ShowStacks, PassAnswer, RecordEvent, RecordSome,
-                 TellVerdict, TellMeeting, BeginTraining, ShowStatus, ShowWaiting, TellNotice,
-                 TellNcclSaid, TellNewLife, TellRanksGone>;
+                 TellVerdict, BeginTraining, TellMeeting, ShowStatus, ShowWaiting, TellNotice,
+                 NcclSpoke, TellNewLife, TellRanksGone>;
 
 /// Knows which process speaks for which rank, and decides what its words, its end and a look at
 /// /proc mean: the events for `Stages`, the looks and their times, the questions to ranks, and the
