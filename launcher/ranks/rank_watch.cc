@@ -66,9 +66,8 @@ std::optional<RankStarted> rank_by_part(const ProcessId& process, const nccl::Pa
   const int world = stages.world_size();
   if (world > 0 && world != part.ranks) return std::nullopt;
   RankStarted found{Rank{part.rank}, process, part.ranks, Source::nccl_log};
-  const auto known = stages.ranks().find(found.rank);
-  if (known != stages.ranks().end() && known->second.alive())
-    found.process = *known->second.process();
+  if (const auto* known = stages.find(found.rank); known && known->alive())
+    found.process = *known->process();
   return found;
 }
 
@@ -189,10 +188,6 @@ void RankWatch::freeze() {
   usage_.end();
 }
 
-bool RankWatch::training() const {
-  return machine_.may_have_trained();
-}
-
 void RankWatch::ask_ranks(const std::filesystem::path& directory, Duration limit, Whom whom) {
   const std::set<int> nodes = machine_.nodes_heard();
   nodes_answer_.cancel();
@@ -214,7 +209,7 @@ void RankWatch::hear_answers(RankAnswers answers, Duration limit) {
   // In training a look at every descriptor of the host would cost the job time.
   if (!machine_.stages().training()) {
     answers.locks = find_lock_waits(answers, ranks_now());
-    answers.nameless = nameless(here);
+    answers.nameless = describe_nameless(nameless_below(host::self(), here, table_));
   }
   if (answers_.take_own(answers)) return tell_answers();
   nodes_answer_.set_after(2 * limit, [this, question = answers_.question()] {
@@ -230,10 +225,6 @@ void RankWatch::tell_answers() {
   nodes_answer_.cancel();
   answers_.close();
   tell_(RanksAnswered{answers_.answers()});
-}
-
-std::vector<RankPicture> RankWatch::picture() const {
-  return picture_of(machine_.stages().ranks(), Clock::now());
 }
 
 // Many events come at once; the leader needs the picture behind them.
@@ -260,10 +251,6 @@ RanksSeen RankWatch::seen() const {
   seen.nccl = nccl_.record();
   seen.cut_off_build = cut_off_build_;
   return seen;
-}
-
-std::string RankWatch::stages_reached() const {
-  return machine_.stages().counts_text();
 }
 
 void RankWatch::ask_counters(int id) {
@@ -324,16 +311,12 @@ void RankWatch::perform(const SampleRanks& sample) {
   take(found);
 }
 
-std::string RankWatch::nameless(const std::set<ProcessId>& ranks) const {
-  return describe_nameless(nameless_below(host::self(), ranks, table_));
-}
-
 void RankWatch::perform(const SampleOthers& sample) {
   const TimePoint now = Clock::now();
   OthersSampled found;
   if (sample.others) {
     found.others = sampler_.look_at_others(host::self(), sample.ranks, now);
-    found.nameless = !nameless(sample.ranks).empty();
+    found.nameless = !describe_nameless(nameless_below(host::self(), sample.ranks, table_)).empty();
   }
   if (sample.helpers) found.helpers = sampler_.look_at_helpers(host::self(), sample.ranks, now);
   take(found);

@@ -7,6 +7,7 @@
 #include "other_nodes.h"
 #include "run_machine.h"
 #include "safelaunch/agree/token.h"
+#include "safelaunch/base/alarm.h"
 #include "safelaunch/nodes/door_keeper.h"
 #include "safelaunch/nodes/door_visits.h"
 #include "safelaunch/nodes/party.h"

@@ -309,7 +309,7 @@ void Run::perform(const ProbeCandidates& probe) {
       means_to_probe(plan_, probe.failed, gpus_here(), probe::Moment::after_a_failure);
   if (!means) {
     log_debug("no probe: " + means.error().message);
-    return take(CannotProbe{});
+    return take(ProfileChosen{});
   }
   probe_.emplace(services(), plan_, std::move(*means), machine_,
                  [this](const RunEvent& event) { take(event); });

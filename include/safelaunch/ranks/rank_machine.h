@@ -257,7 +257,10 @@ class RankMachine {
   /// Whether a message can be understood only with the processes above the one that sent it.
   [[nodiscard]] bool wants_line(ProcessId process, const watch::HookMessage& message) const;
   /// The parent of a process, as the process told it; 0: it has not.
-  [[nodiscard]] int parent_of(ProcessId process) const;
+  [[nodiscard]] int parent_of(ProcessId process) const {
+    const auto known = parents_.find(process);
+    return known == parents_.end() ? 0 : known->second;
+  }
 
   [[nodiscard]] bool frozen() const { return frozen_; }
   /// Whether the ranks are judged: no verdict has fallen, and the training has not begun.
@@ -285,12 +288,16 @@ class RankMachine {
   void take(const HookFlooded& event, TimePoint now);
   void take(const NcclTold& event, TimePoint now);
   void take(const nccl::Contradiction& event, TimePoint now);
-  void take(const NcclSpoke& event, TimePoint now);
+  void take(const NcclSpoke& event, TimePoint) {
+    if (!frozen_) actions_.push_back(event);
+  }
   void take(const LookTaken& event, TimePoint now);
   void take(const RanksSampled& event, TimePoint now);
   void take(const OthersSampled& event, TimePoint now);
   void take(const AnotherUserRuns& event, TimePoint now);
-  void take(const DriverSilent& event, TimePoint now);
+  void take(const DriverSilent& event, TimePoint now) {
+    if (judging()) follow(stages_.driver_is_silent(event.ranks, event.text, now));
+  }
   void take(const AllStandStill& event, TimePoint now);
   void take(const PlacesTold& event, TimePoint now);
   void take(const NodeSpoke& event, TimePoint now);
@@ -298,15 +305,15 @@ class RankMachine {
   void take(const LeaderWatches& event, TimePoint now);
   void take(const StacksWanted& event, TimePoint now);
   void take(const WatchTimePassed& event, TimePoint now);
-  void take(const WatchFreezes& event, TimePoint now);
+  void take(const WatchFreezes&, TimePoint) { frozen_ = true; }
 
   // The events that `Stages` takes, and the actions that it asks for.
-  void feed(const Event& event, TimePoint now);
+  void feed(const Event& event, TimePoint now) { feed(std::span(&event, 1), now); }
   void feed(std::span<const Event> events, TimePoint now);
   void follow(const std::vector<watch::StageAction>& wanted);
   void perform(const Failure& verdict);
-  void perform(const watch::StatusChanged& status);
-  void perform(const watch::JobTraining& training);
+  void perform(const watch::StatusChanged& status) { status_.text = status.text; }
+  void perform(const watch::JobTraining&) { actions_.push_back(BeginTraining{}); }
 
   // The words of a hook.
   void note_finished(ProcessId process, const watch::HookMessage& message);
@@ -333,7 +340,10 @@ class RankMachine {
   void watch_exit(Rank rank, ProcessId process);
   void end_late(const RankExited& end);
   [[nodiscard]] bool is_helper(const RankRaised& raised) const;
-  [[nodiscard]] bool is_rank(Rank rank, ProcessId process) const;
+  [[nodiscard]] bool is_rank(Rank rank, ProcessId process) const {
+    const watch::RankState* state = stages_.find(rank);
+    return state && state->process() == process;
+  }
   [[nodiscard]] bool all_ranks_have_gone() const;
 
   // The looks, in their order.

@@ -75,7 +75,7 @@ class RankWatch final : watch::HookChannel::Listener {
   void saw_output(output::StreamId stream, std::string_view bytes);
   /// Nothing is judged any more: the attempt is being stopped. Ends of ranks are still noted.
   void freeze();
-  [[nodiscard]] bool training() const;
+  [[nodiscard]] bool training() const { return machine_.may_have_trained(); }
 
   /// Asks every rank for its Python stack and its collectives; writes the answers to
   /// `directory`/evidence. RanksAnswered follows, once, when all have answered or the time is over.
@@ -84,7 +84,9 @@ class RankWatch final : watch::HookChannel::Listener {
   /// Several nodes: the agent of another one has told this of its ranks.
   void node_answered(int seat, const RankAnswers& answers);
   /// The present state of this node's ranks.
-  [[nodiscard]] std::vector<RankPicture> picture() const;
+  [[nodiscard]] std::vector<RankPicture> picture() const {
+    return picture_of(ranks_now(), Clock::now());
+  }
 
   /// The ranks that wait at present, and those that they wait for; nullopt while no rank waits, or
   /// nothing is judged.
@@ -93,7 +95,7 @@ class RankWatch final : watch::HookChannel::Listener {
   /// The news of the ranks until now.
   [[nodiscard]] RanksSeen seen() const;
   /// "group 4/4 · collective 3/4".
-  [[nodiscard]] std::string stages_reached() const;
+  [[nodiscard]] std::string stages_reached() const { return machine_.stages().counts_text(); }
 
  private:
   void open_channel();
@@ -105,7 +107,6 @@ class RankWatch final : watch::HookChannel::Listener {
   [[nodiscard]] const std::map<Rank, watch::RankState>& ranks_now() const {
     return machine_.stages().ranks();
   }
-  [[nodiscard]] std::string nameless(const std::set<ProcessId>& ranks) const;
   void set_timer();
   void show_leader_soon();
   void hear_answers(RankAnswers answers, Duration limit);
