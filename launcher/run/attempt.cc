@@ -164,11 +164,6 @@ void Attempt::hear(const RanksAnswered& news) {
   take(news);
 }
 
-// No failure of this life is shown by words of the one before.
-void Attempt::hear(const ranks::TellNewLife&) {
-  output_.forget_tails();
-}
-
 bool Attempt::goes_well() const {
   const AttemptOutcome& outcome = machine_.outcome();
   return !outcome.verdict && !outcome.signal && !outcome.gave_way &&

@@ -129,7 +129,8 @@ class Attempt final : Workers::Listener, output::JobOutput::Listener {
   void hear(const ranks::TellNotice& news) { tell(news.text); }
   void hear(const ranks::NcclSpoke& news);
   void hear(const RanksAnswered& news);
-  void hear(const ranks::TellNewLife& news);
+  /// No failure of this life is shown by words of the one before.
+  void hear(const ranks::TellNewLife&) { output_.forget_tails(); }
   void hear(const ranks::TellRanksGone&) { stopper_.ranks_gone(); }
   void hear(const auto& news) { tell_(news); }
 

@@ -225,9 +225,11 @@ class AttemptMachine {
   void take(const TrainingStalled& event, TimePoint now);
   void take(const TrainingMoves& event, TimePoint now);
   void take(const RanksAnswered& event, TimePoint now);
-  void take(const RasAnswered& event, TimePoint now);
+  void take(const RasAnswered&, TimePoint) {
+    if (is<Asking>()) one_has_answered();
+  }
   void take(const SignalCame& event, TimePoint now);
-  void take(const KeyPassedOn& event, TimePoint now);
+  void take(const KeyPassedOn& event, TimePoint now) { passed_on_ = {event.signal, now, true}; }
   void take(const WayWanted& event, TimePoint now);
   void take(const KillWanted& event, TimePoint now);
   void take(const TreeGone& event, TimePoint now);

@@ -38,6 +38,8 @@ class Run final : Nodes::Listener, Shelf {
 
   void take(const RunEvent& event) override;
   void set_timer();
+
+  // The machine's actions; those without a line here are for the other nodes.
   void perform(const CheckHost& check);
   void perform(const StartAttempt& start);
   void perform(const ProbeBesideAttempt& probe);
@@ -64,18 +66,20 @@ class Run final : Nodes::Listener, Shelf {
     nodes_->tell_not_started(attempt_number_, told.error);
   }
   void perform(const EndRun& end);
-  void perform(const auto& wish_for_nodes) { tell_nodes(wish_for_nodes); }
-  /// This node may have been refused as it came: a token, an address.
-  void tell_nodes(const auto& news) {
-    if (nodes_) nodes_->take(news);
-  }
+  void perform(const auto& wish) { tell_nodes(wish); }
 
+  // The news of the attempt; those without a line here are for the other nodes.
   void hear(const ranks::TellMeeting& news);
   void hear(const AttemptStops& news);
   void hear(const launch::ReceivedSignal& key) { take(key); }
   void hear(const report::record::Stall& stall);
   void hear(AttemptRecord record);
-  void hear(const auto& news_for_nodes) { tell_nodes(news_for_nodes); }
+  void hear(const auto& news) { tell_nodes(news); }
+
+  /// There are none where this node was refused as it came: a token, an address.
+  void tell_nodes(const auto& news) {
+    if (nodes_) nodes_->take(news);
+  }
   void notify(const Notice& notice);
 
   Result<void> start_attempt(const StartAttempt& start);
