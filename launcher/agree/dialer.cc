@@ -122,10 +122,7 @@ void Dialer::connect_to(const Endpoint& endpoint) {
       ::connect(fd.get(), where->pointer(), where->size()) == 0 || errno == EINPROGRESS;
   if (!begun) return conclude(errno);
   socket_.assign(fd.release());
-  patience_.expires_after(kConnectsWithin);
-  patience_.async_wait([this, wanted = wanted_](const boost::system::error_code& cancelled) {
-    if (!cancelled && *wanted) conclude(ETIMEDOUT);
-  });
+  patience_.set_after(kConnectsWithin, [this] { conclude(ETIMEDOUT); });
   socket_.async_wait(boost::asio::posix::stream_descriptor::wait_write,
                      [this, wanted = wanted_](const boost::system::error_code&) {
                        if (!*wanted) return;

@@ -3,7 +3,6 @@
 #include <sys/socket.h>
 
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "errand.h"
+#include "safelaunch/base/alarm.h"
 #include "safelaunch/base/result.h"
 #include "safelaunch/base/unique_fd.h"
 
@@ -75,7 +75,7 @@ class Dialer {
   Errand question_;
   Find find_;
   boost::asio::posix::stream_descriptor socket_;
-  boost::asio::steady_timer patience_;
+  Alarm patience_;
   Connected connected_;
   std::shared_ptr<bool> wanted_;  ///< whether the connection is still wanted
   std::size_t turn_ = 0;

@@ -14,6 +14,7 @@
 #include "dialer.h"
 #include "etcd_member.h"
 #include "makers.h"
+#include "safelaunch/base/alarm.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/result.h"
 #include "safelaunch/base/strings.h"
@@ -220,10 +221,7 @@ class EtcdBoard final : public Board {
       client_.stop();
       member_.answered(Error{Errc::peer_lost, "the agent leaves"}, Clock::now());
     }
-    leave_timer_.expires_after(kLongestGoodbye);
-    leave_timer_.async_wait([this, alive = std::weak_ptr(alive_)](auto error) {
-      if (!error && !alive.expired()) gone();
-    });
+    leave_timer_.set_after(kLongestGoodbye, [this] { gone(); });
     go_on_soon();
   }
 
@@ -273,10 +271,7 @@ class EtcdBoard final : public Board {
   }
 
   void wait() {
-    wake_timer_.expires_at(member_.wake());
-    wake_timer_.async_wait([this, alive = std::weak_ptr(alive_)](auto error) {
-      if (!error && !alive.expired()) go_on();
-    });
+    wake_timer_.set(member_.wake(), [this] { go_on(); });
   }
 
   void gone() {
@@ -291,8 +286,8 @@ class EtcdBoard final : public Board {
   EtcdMember member_;
   std::shared_ptr<char> alive_ = std::make_shared<char>();
   EtcdClient client_;
-  boost::asio::steady_timer wake_timer_;
-  boost::asio::steady_timer leave_timer_;
+  Alarm wake_timer_;
+  Alarm leave_timer_;
   std::function<void()> left_;
   bool asking_ = false;
 };

@@ -1,9 +1,9 @@
 #include "safelaunch/gpu/memory.h"
+#include "safelaunch/base/alarm.h"
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <optional>
 
 #include "safelaunch/base/format.h"
@@ -135,7 +135,7 @@ struct DrainWait::State : std::enable_shared_from_this<State> {
   OnDrained on_drained;
   Duration bound;
   TimePoint began = Clock::now();
-  boost::asio::steady_timer pause;
+  Alarm pause;
   std::optional<Reading> reading;
 };
 
@@ -150,11 +150,7 @@ void DrainWait::State::judge(const Facts& now) {
   const auto waited = std::chrono::duration_cast<Duration>(Clock::now() - began);
   const Drain drain = judge_drain(before, now, waited, bound);
   if (drain.state != Drain::State::waiting) return on_drained(drain);
-  pause.expires_after(kBetween);
-  pause.async_wait([weak = weak_from_this()](const boost::system::error_code& cancelled) {
-    const auto state = weak.lock();
-    if (state && !cancelled) state->ask();
-  });
+  pause.set_after(kBetween, [this] { ask(); });
 }
 
 DrainWait::DrainWait(boost::asio::io_context& io, launch::Reaper& reaper, Query query, Facts before,

@@ -154,16 +154,15 @@ std::string describe_standing(const Record& record) {
   return fmt::format("all {} ranks came to NCCL: {}", standing.ranks, steps_of(standing));
 }
 
-Watch::Watch(boost::asio::io_context& io, Listening listening, std::function<bool()> expects,
-             Listener& listener)
-    : listening_(std::move(listening)), listener_(listener) {
+Watch::Watch(boost::asio::io_context& io, Listening listening, Observer observer)
+    : listening_(std::move(listening)), observer_(std::move(observer)) {
   if (listening_.way != Listening::Way::files) return;
   follower_.emplace(
       io, listening_.file.directory,
       LogFollower::Observer{
           .wanted =
               [this](std::string_view name) { return is_nccl_log(name, listening_.file.name); },
-          .expects = std::move(expects),
+          .expects = observer_.expects,
           .on_line = [this](const std::string& file,
                             std::string_view line) { take_line(file, line); }});
 }
@@ -193,31 +192,31 @@ void Watch::saw_output(output::StreamId stream, std::string_view bytes) {
 }
 
 std::optional<RankStarted> Watch::whose(const ProcessName& who, const std::optional<Part>& part) {
-  std::optional<RankStarted> found = listener_.whose(who, part);
+  std::optional<RankStarted> found = observer_.whose(who, part);
   if (found) rank_of_.insert_or_assign(who, found->rank);
   return found;
 }
 
 void Watch::take(const Prepares& news) {
   const auto rank = whose(news.who, std::nullopt);
-  if (rank) listener_.on_nccl_event(RankPrepares{rank->rank, rank->process});
+  if (rank) observer_.hear(Progress{RankPrepares{rank->rank, rank->process}});
 }
 
 void Watch::take(const Waits& news) {
   const auto rank = whose(news.who, news.part);
   if (!rank) return;
-  listener_.on_nccl_event(*rank);
+  observer_.hear(Progress{*rank});
   // Only the members of a part of the job know which ranks that part waits for.
-  const int world = listener_.world_size();
+  const int world = observer_.world_size();
   if (news.part && world > 0 && news.part->ranks != world) return;
-  listener_.on_nccl_event(StageEntered{rank->rank, rank->process, Stage::communicator, "NCCL",
-                                       std::nullopt, Source::nccl_log});
+  observer_.hear(Progress{StageEntered{rank->rank, rank->process, Stage::communicator, "NCCL",
+                                       std::nullopt, Source::nccl_log}});
 }
 
 void Watch::take(const Through& news) {
   if (const auto rank = whose(news.who, news.part))
-    listener_.on_nccl_event(
-        StageReached{rank->rank, rank->process, Stage::communicator, Source::nccl_log});
+    observer_.hear(
+        Progress{StageReached{rank->rank, rank->process, Stage::communicator, Source::nccl_log}});
 }
 
 void Watch::take(const Said& news) {
@@ -226,11 +225,11 @@ void Watch::take(const Said& news) {
   if (listening_.owner == Listening::Owner::user) return;  // it went where the user wants it
   if (said_.size() >= kMostSaid || !said_.insert(news.text).second) return;
   const auto rank = rank_of_.find(news.who);
-  listener_.on_nccl_said(rank != rank_of_.end() ? std::optional(rank->second) : std::nullopt, news);
+  observer_.hear(Spoke{rank != rank_of_.end() ? std::optional(rank->second) : std::nullopt, news});
 }
 
 void Watch::take(const Contradiction& news) {
-  listener_.on_nccl_contradiction(news);
+  observer_.hear(news);
 }
 
 void Watch::read_now() {

@@ -1,8 +1,8 @@
 #include "safelaunch/nodes/node_probe.h"
+#include "safelaunch/base/alarm.h"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <csignal>
 
 #include "probe_roster.h"
@@ -104,7 +104,7 @@ class NodeProbe final : Party::Listener {
   std::optional<NodeProbeEnd> found_;
   int round_ = 0;
   bool word_waits_ = false;
-  boost::asio::steady_timer word_timer_;
+  Alarm word_timer_;
 };
 
 Result<NodeProbeEnd> NodeProbe::run() {
@@ -285,10 +285,7 @@ void NodeProbe::note_round(int seat, const std::string& text) {
   if (!desk_ || text.empty()) return;
   const auto round = probe::node_round_from(text);
   if (!round || !desk_->take(seat, *round) || std::exchange(word_waits_, true)) return;
-  word_timer_.expires_after(kWordWithin);
-  word_timer_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (!cancelled) say_word();
-  });
+  word_timer_.set_after(kWordWithin, [this] { say_word(); });
 }
 
 void NodeProbe::say_word() {

@@ -8,6 +8,7 @@
 #include "safelaunch/gpu/libraries.h"
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/launch/find_program.h"
+#include "safelaunch/ranks/rank_machine.h"
 
 // A driver that hangs cannot be seen from outside, so a process of its own asks it, and only once
 // ranks stand still where they wait for nobody. One silence may be a busy driver. Only a second
@@ -79,7 +80,7 @@ bool DriverWatch::find_means() {
 void DriverWatch::look() {
   if (program_.empty() && !find_means()) return end();
   const TimePoint now = Clock::now();
-  for (const auto& [rank, state] : listener_.ranks_now()) {
+  for (const auto& [rank, state] : ranks_) {
     if (waits_for_others(state)) return end();  // its clocks run from now on
     if (state.known() && !state.process()->is_here()) continue;
     note(rank, state, now);
@@ -116,11 +117,11 @@ void DriverWatch::heard(const std::vector<Rank>& ranks, const launch::HelperEnd&
   if (!watching_) return;
   if (!end.timed_out) return doubt_.answered();
   if (!doubt_.silent(ranks, Clock::now())) return;
-  listener_.on_driver_silent(
-      ranks, fmt::format("{} {} still with the CUDA driver loaded, and the driver did not answer "
-                         "safelaunch's own process either, twice within {}",
-                         rank_list(ranks), ranks.size() == 1 ? "stands" : "stand",
-                         describe_duration(limits_.answer)));
+  on_silent_(
+      {ranks, fmt::format("{} {} still with the CUDA driver loaded, and the driver did not answer "
+                          "safelaunch's own process either, twice within {}",
+                          rank_list(ranks), ranks.size() == 1 ? "stands" : "stand",
+                          describe_duration(limits_.answer))});
 }
 
 }  // namespace safelaunch::ranks

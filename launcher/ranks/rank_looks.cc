@@ -146,11 +146,10 @@ void RankMachine::sample(TimePoint now) {
   shown_to_leader_ = now;
   SampleRanks wanted;
   for (const Rank rank : stages_.sample_these()) {
-    const auto known = stages_.ranks().find(rank);
-    if (known == stages_.ranks().end() || !known->second.process()) continue;
-    if (!known->second.process()->is_here()) continue;
-    ask_whether_it_hears(*known->second.process(), now);
-    wanted.ranks.push_back({rank, *known->second.process()});
+    const watch::RankState* known = stages_.find(rank);
+    if (!known || !known->process() || !known->process()->is_here()) continue;
+    ask_whether_it_hears(*known->process(), now);
+    wanted.ranks.push_back({rank, *known->process()});
   }
   actions_.push_back(std::move(wanted));
 }

@@ -115,14 +115,6 @@ void RankMachine::tell(const std::string& text) {
   actions_.push_back(TellNotice{text});
 }
 
-void RankMachine::take(const WatchFreezes&, TimePoint) {
-  frozen_ = true;
-}
-
-void RankMachine::feed(const Event& event, TimePoint now) {
-  feed(std::span(&event, 1), now);
-}
-
 void RankMachine::feed(std::span<const Event> events, TimePoint now) {
   for (const Event& event : events) {
     const auto* entered = std::get_if<StageEntered>(&event);
@@ -151,14 +143,6 @@ void RankMachine::perform(const Failure& verdict) {
     if (const std::string below = worlds_.words(one.rank); !below.empty())
       one.doing += (one.doing.empty() ? "" : "; ") + below;
   actions_.push_back(std::move(tell));
-}
-
-void RankMachine::perform(const watch::StatusChanged& status) {
-  status_.text = status.text;
-}
-
-void RankMachine::perform(const watch::JobTraining&) {
-  actions_.push_back(BeginTraining{});
 }
 
 // A rank that was started again is not held to how its former process ended. A launcher that
@@ -232,8 +216,7 @@ void RankMachine::note_finished(ProcessId process, const watch::HookMessage& mes
   const auto rank = stages_.rank_of(process);
   if (!rank) return;
   if (!failing_.contains(process)) seen_.finished.insert(*rank);
-  const auto* exit = std::get_if<watch::HookExit>(&message.body);
-  if (exit != nullptr && exit->collectives)
+  if (const auto* exit = std::get_if<watch::HookExit>(&message.body); exit && exit->collectives)
     actions_.push_back(RecordSome{report::record::Counted{rank->value, *exit->collectives}});
 }
 
@@ -265,12 +248,10 @@ void RankMachine::hear_of_rank(Event event, const HookSpoke& from, TimePoint now
     if (started->wrapper) note_process(started->rank, *started->wrapper);
     note_process(started->rank, started->process);
   }
-  if (const auto* entered = std::get_if<StageEntered>(&event))
-    note_process(entered->rank, entered->process);
+  const auto* entered = std::get_if<StageEntered>(&event);
+  if (entered != nullptr) note_process(entered->rank, entered->process);
   feed(event, now);
-  if (const auto* entered = std::get_if<StageEntered>(&event);
-      entered != nullptr && entered->stage == Stage::rendezvous)
-    check_stores(now);
+  if (entered != nullptr && entered->stage == Stage::rendezvous) check_stores(now);
 }
 
 // Where every rank of the world knocks at a store, none of them comes on its own to another one.
@@ -281,10 +262,9 @@ void RankMachine::check_stores(TimePoint now) {
   if (!judging() || world < 2 || seen_.knocking.size() != static_cast<std::size_t>(world)) return;
   if (stages_.may_be_one_of_several_worlds()) return;
   for (const auto& [rank, store] : seen_.knocking) {
-    const auto known = stages_.ranks().find(rank);
-    if (known == stages_.ranks().end()) return;
-    const watch::RankState& state = known->second;
-    if (!state.waits_in(Stage::rendezvous) || state.claimed_world != world || state.raised())
+    const watch::RankState* state = stages_.find(rank);
+    if (state == nullptr || !state->waits_in(Stage::rendezvous) || state->claimed_world != world ||
+        state->raised())
       return;
   }
   if (ports_differ(seen_.knocking))
@@ -308,13 +288,13 @@ void RankMachine::hear_body(ProcessId process, const watch::HookMessage& message
   // In another pid namespace its parent's number means another process.
   const auto* hello = std::get_if<watch::HookHello>(&message.body);
   if (hello != nullptr && hello->pid == process.pid) parents_[process] = hello->parent;
-  if (const auto* stack = std::get_if<watch::StackAnswer>(&message.body))
-    actions_.push_back(PassAnswer{process, message.rank, *stack});
-  else if (const auto* collectives = std::get_if<watch::CollectivesAnswer>(&message.body))
-    actions_.push_back(PassAnswer{process, message.rank, *collectives});
-  else if (const auto* counters = std::get_if<watch::CountersAnswer>(&message.body))
-    actions_.push_back(PassAnswer{process, message.rank, *counters});
-  else if (const auto* refusal = std::get_if<watch::HookRefusal>(&message.body))
+  const auto pass = [&](const auto* answer) {
+    if (answer) actions_.push_back(PassAnswer{process, message.rank, *answer});
+  };
+  pass(std::get_if<watch::StackAnswer>(&message.body));
+  pass(std::get_if<watch::CollectivesAnswer>(&message.body));
+  pass(std::get_if<watch::CountersAnswer>(&message.body));
+  if (const auto* refusal = std::get_if<watch::HookRefusal>(&message.body))
     actions_.push_back(TellNotice{fmt::format("{} is refused: {}", refusal->what, refusal->why)});
   else if (const auto* fault = std::get_if<watch::HookFault>(&message.body))
     actions_.push_back(RecordSome{report::record::HookError{fault->where, fault->error}});
@@ -357,15 +337,10 @@ bool RankMachine::wants_line(ProcessId process, const watch::HookMessage& messag
   });
 }
 
-int RankMachine::parent_of(ProcessId process) const {
-  const auto known = parents_.find(process);
-  return known == parents_.end() ? 0 : known->second;
-}
-
 // Each stage is recorded once, since hook, log and plugin may tell the same.
 void RankMachine::record_stage(const StageReached& reached) {
-  const auto known = stages_.ranks().find(reached.rank);
-  if (known != stages_.ranks().end() && known->second.reached(reached.stage)) return;
+  if (const auto* known = stages_.find(reached.rank); known && known->reached(reached.stage))
+    return;
   actions_.push_back(RecordEvent{
       report::record::Stage{reached.rank.value, name(reached.stage), reached.process.pid}});
 }
@@ -405,14 +380,6 @@ void RankMachine::take(const nccl::Contradiction& found, TimePoint now) {
   const bool twice = found.about == nccl::RootComplaint::About::rank_twice;
   follow(stages_.contradict(twice ? FailureKind::duplicate_rank : FailureKind::world_size_mismatch,
                             found.text, now));
-}
-
-void RankMachine::take(const NcclSpoke& event, TimePoint) {
-  if (!frozen_) actions_.push_back(TellNcclSaid{event});
-}
-
-void RankMachine::take(const DriverSilent& event, TimePoint now) {
-  if (judging()) follow(stages_.driver_is_silent(event.ranks, event.text, now));
 }
 
 void RankMachine::take(const AllStandStill& event, TimePoint) {
@@ -494,15 +461,9 @@ void RankMachine::end_late(const RankExited& end) {
 // A child of a rank has inherited RANK. The rank handles the exceptions of its children. A second
 // process that wants to meet the others as the same rank is no child.
 bool RankMachine::is_helper(const RankRaised& raised) const {
-  const auto known = stages_.ranks().find(raised.rank);
-  if (known == stages_.ranks().end() || !known->second.process()) return false;
-  const watch::RankState& state = known->second;
-  return state.process() != raised.process && !stages_.is_elsewhere(raised.process);
-}
-
-bool RankMachine::is_rank(Rank rank, ProcessId process) const {
-  const auto known = stages_.ranks().find(rank);
-  return known != stages_.ranks().end() && known->second.process() == process;
+  const watch::RankState* state = stages_.find(raised.rank);
+  return state && state->process() && state->process() != raised.process &&
+         !stages_.is_elsewhere(raised.process);
 }
 
 // A process in which no hook has spoken may be a wrapper, whose rank is below it and still saves.

@@ -66,9 +66,8 @@ std::optional<RankStarted> rank_by_part(const ProcessId& process, const nccl::Pa
   const int world = stages.world_size();
   if (world > 0 && world != part.ranks) return std::nullopt;
   RankStarted found{Rank{part.rank}, process, part.ranks, Source::nccl_log};
-  const auto known = stages.ranks().find(found.rank);
-  if (known != stages.ranks().end() && known->second.alive())
-    found.process = *known->second.process();
+  if (const auto* known = stages.find(found.rank); known && known->alive())
+    found.process = *known->process();
   return found;
 }
 
@@ -95,10 +94,10 @@ std::optional<RankStarted> rank_of(const nccl::ProcessName& who,
   return part ? rank_by_part(process, *part, known.stages) : std::nullopt;
 }
 
-RankWatch::RankWatch(const Services& services, RankWatchConfig config, Listener& listener)
+RankWatch::RankWatch(const Services& services, RankWatchConfig config, OnRanksTell tell)
     : services_(services),
       config_(std::move(config)),
-      listener_(listener),
+      tell_(std::move(tell)),
       machine_({config_.stages, config_.hook.has_value(), own_identity()}),
       looker_(table_, sockets_),
       sampler_(table_),
@@ -108,13 +107,25 @@ RankWatch::RankWatch(const Services& services, RankWatchConfig config, Listener&
       shown_(services.io, services.disk),
       nodes_answer_(services.io),
       show_(services.io),
-      stall_(services.io, config_.stall, *this),
-      nccl_(
-          services.io, config_.nccl, [this] { return gpu::may_find_gpu(config_.environment); },
-          *this),
-      driver_(services, driver_limits(config_.stages.limits), *this),
-      standstill_(services.io, {config_.stages.limits.init, config_.start}, *this),
-      usage_(services, *this) {
+      stall_(services.io, config_.stall, ranks_now(), tell_, [this](int id) { ask_counters(id); }),
+      nccl_(services.io, config_.nccl,
+            {.whose =
+                 [this](const nccl::ProcessName& who, const std::optional<nccl::Part>& part) {
+                   return rank_of(who, part,
+                                  {machine_.hooked(), machine_.plugged(), machine_.stages(),
+                                   config_.nccl.variable});
+                 },
+             .world_size = [this] { return machine_.stages().world_size(); },
+             .expects = [this] { return gpu::may_find_gpu(config_.environment); },
+             .hear =
+                 [this](const nccl::LogNews& news) {
+                   std::visit([this](const auto& one) { take(one); }, news);
+                 }}),
+      driver_(services, driver_limits(config_.stages.limits), ranks_now(),
+              [this](const DriverSilent& silent) { take(silent); }),
+      standstill_(services.io, {config_.stages.limits.init, config_.start}, ranks_now(),
+                  [this](const AllStandStill& still) { take(still); }),
+      usage_(services, ranks_now()) {
   open_channel();
 }
 
@@ -132,24 +143,14 @@ void RankWatch::open_channel() {
                              [this] { take(StacksWanted{}); });
 }
 
-void RankWatch::on_hook_message(ProcessId process, const watch::HookMessage& message) {
-  take(HookSpoke{process, message, line_above(process, message)});
-}
-
-void RankWatch::on_hook_closed(ProcessId process) {
-  take(HookClosed{process});
-}
-
-void RankWatch::on_hook_flood(ProcessId process) {
-  take(HookFlooded{process});
-}
-
 // The processes above are read at once, because the one that has spoken may end at any moment.
-std::vector<watch::ProcessOfRank> RankWatch::line_above(ProcessId process,
-                                                        const watch::HookMessage& message) const {
-  if (!message.rank || !machine_.wants_line(process, message)) return {};
+void RankWatch::on_hook_message(ProcessId process, const watch::HookMessage& message) {
+  if (!message.rank || !machine_.wants_line(process, message))
+    return take(HookSpoke{process, message});
   const watch::RankIdentity identity{*message.rank, message.world_size, message.local_rank};
-  return watch::line_of({process, identity}, machine_.parent_of(process), host::self(), table_);
+  take(HookSpoke{
+      process, message,
+      watch::line_of({process, identity}, machine_.parent_of(process), host::self(), table_)});
 }
 
 void RankWatch::begin() {
@@ -157,10 +158,6 @@ void RankWatch::begin() {
   standstill_.begin();
   usage_.begin(config_.environment);
   take(WatchBegins{});
-}
-
-void RankWatch::started(Rank rank, ProcessId process) {
-  take(RankSpawned{rank, process});
 }
 
 void RankWatch::ended(Rank rank, ProcessId process, const std::optional<ExitStatus>& status) {
@@ -192,15 +189,11 @@ void RankWatch::freeze() {
   usage_.end();
 }
 
-bool RankWatch::training() const {
-  return machine_.may_have_trained();
-}
-
 void RankWatch::ask_ranks(const std::filesystem::path& directory, Duration limit, Whom whom) {
   const std::set<int> nodes = machine_.nodes_heard();
   nodes_answer_.cancel();
   answers_.begin(nodes);
-  if (!nodes.empty()) listener_.on_nodes_asked();
+  if (!nodes.empty()) tell_(AskNodes{});
   inquiry_.begin(channel_.get(), who_can_answer(ranks_now(), Clock::now(), whom), kAfterVerdict,
                  directory, limit, machine_.seen().calls,
                  [this, limit](const RankAnswers& answers) { hear_answers(answers, limit); });
@@ -217,7 +210,7 @@ void RankWatch::hear_answers(RankAnswers answers, Duration limit) {
   // In training a look at every descriptor of the host would cost the job time.
   if (!machine_.stages().training()) {
     answers.locks = find_lock_waits(answers, ranks_now());
-    answers.nameless = nameless(here);
+    answers.nameless = describe_nameless(nameless_below(host::self(), here, table_));
   }
   if (answers_.take_own(answers)) return tell_answers();
   nodes_answer_.set_after(2 * limit, [this, question = answers_.question()] {
@@ -232,23 +225,7 @@ void RankWatch::node_answered(int seat, const RankAnswers& answers) {
 void RankWatch::tell_answers() {
   nodes_answer_.cancel();
   answers_.close();
-  listener_.on_answers(answers_.answers());
-}
-
-void RankWatch::node_spoke(const NodeName& node, const std::vector<RankPicture>& ranks) {
-  take(NodeSpoke{node, ranks});
-}
-
-void RankWatch::node_heard(int seat, bool heard) {
-  take(NodeHeard{seat, heard});
-}
-
-void RankWatch::leader_watches(bool watches) {
-  take(LeaderWatches{watches});
-}
-
-std::vector<RankPicture> RankWatch::picture() const {
-  return picture_of(machine_.stages().ranks(), Clock::now());
+  tell_(RanksAnswered{answers_.answers()});
 }
 
 // Many events come at once; the leader needs the picture behind them.
@@ -256,15 +233,11 @@ void RankWatch::show_leader_soon() {
   if (!config_.for_leader || std::exchange(show_set_, true)) return;
   show_.set_after(kShowLeaderEvery, [this] {
     show_set_ = false;
-    show_leader();
+    std::vector<RankPicture> now = picture();
+    if (now == shown_picture_) return;
+    shown_picture_ = std::move(now);
+    tell_(TellPicture{shown_picture_});
   });
-}
-
-void RankWatch::show_leader() {
-  std::vector<RankPicture> now = picture();
-  if (now == shown_picture_) return;
-  shown_picture_ = std::move(now);
-  listener_.on_picture(shown_picture_);
 }
 
 std::optional<Failure> RankWatch::waiting_now() const {
@@ -279,53 +252,6 @@ RanksSeen RankWatch::seen() const {
   seen.nccl = nccl_.record();
   seen.cut_off_build = cut_off_build_;
   return seen;
-}
-
-std::string RankWatch::stages_reached() const {
-  return machine_.stages().counts_text();
-}
-
-std::optional<RankStarted> RankWatch::whose(const nccl::ProcessName& who,
-                                            const std::optional<nccl::Part>& part) const {
-  return rank_of(who, part,
-                 {machine_.hooked(), machine_.plugged(), machine_.stages(), config_.nccl.variable});
-}
-
-int RankWatch::world_size() const {
-  return machine_.stages().world_size();
-}
-
-const std::map<Rank, watch::RankState>& RankWatch::ranks_now() const {
-  return machine_.stages().ranks();
-}
-
-void RankWatch::on_nccl_event(const Event& event) {
-  take(NcclTold{event});
-}
-
-void RankWatch::on_nccl_contradiction(const nccl::Contradiction& found) {
-  take(found);
-}
-
-void RankWatch::on_nccl_said(std::optional<Rank> rank, const nccl::Said& said) {
-  take(NcclSpoke{rank, said});
-}
-
-void RankWatch::on_driver_silent(const std::vector<Rank>& ranks, const std::string& text) {
-  take(DriverSilent{ranks, text});
-}
-
-void RankWatch::on_standstill(const watch::StoodStill& still,
-                              const std::map<Rank, std::string>& doings) {
-  take(AllStandStill{still, doings});
-}
-
-void RankWatch::on_stall(const watch::StallReport& report) {
-  listener_.on_stall(report);
-}
-
-void RankWatch::on_stall_over(Duration stood) {
-  listener_.on_stall_over(stood);
 }
 
 void RankWatch::ask_counters(int id) {
@@ -343,7 +269,7 @@ void RankWatch::take(const WatchEvent& event) {
   set_timer();
   show_leader_soon();
   const bool wait = machine_.judging() && machine_.stages().wants_samples();
-  if (std::exchange(ranks_wait_, wait) != wait) listener_.on_ranks_wait(wait);
+  if (std::exchange(ranks_wait_, wait) != wait) tell_(RanksWait{wait});
 }
 
 void RankWatch::set_timer() {
@@ -386,16 +312,12 @@ void RankWatch::perform(const SampleRanks& sample) {
   take(found);
 }
 
-std::string RankWatch::nameless(const std::set<ProcessId>& ranks) const {
-  return describe_nameless(nameless_below(host::self(), ranks, table_));
-}
-
 void RankWatch::perform(const SampleOthers& sample) {
   const TimePoint now = Clock::now();
   OthersSampled found;
   if (sample.others) {
     found.others = sampler_.look_at_others(host::self(), sample.ranks, now);
-    found.nameless = !nameless(sample.ranks).empty();
+    found.nameless = !describe_nameless(nameless_below(host::self(), sample.ranks, table_)).empty();
   }
   if (sample.helpers) found.helpers = sampler_.look_at_helpers(host::self(), sample.ranks, now);
   take(found);
@@ -427,7 +349,7 @@ void RankWatch::perform(const RemoveLocks& locks) {
   const RemovedLocks removed = remove_waited_locks(locks.left, config_.clean);
   for (const std::string& line : removed.lines) {
     services_.log.record(report::record::Notice{line});
-    listener_.on_notice(line);
+    tell_(TellNotice{line});
   }
   if (!removed.cut_off.empty()) cut_off_build_ = removed.cut_off;
 }
@@ -454,60 +376,24 @@ void RankWatch::perform(const PassAnswer& pass) {
   }
 }
 
-void RankWatch::perform(const RecordEvent& record) {
-  services_.log.record(record.event);
-}
-
-void RankWatch::perform(const RecordSome& record) {
-  services_.log.record_some(record.event);
-}
-
 void RankWatch::perform(const TellVerdict& tell) {
   usage_.look_at_the_end();
-  Failure told = tell.verdict;
-  if (is_stuck(told.kind) && told.stage >= Stage::communicator)
-    told.nccl = describe_standing(nccl_.record());
-  listener_.on_verdict(told);
-}
-
-void RankWatch::perform(const TellMeeting&) {
-  listener_.on_meeting();
+  TellVerdict told = tell;
+  if (is_stuck(told.verdict.kind) && told.verdict.stage >= Stage::communicator)
+    told.verdict.nccl = describe_standing(nccl_.record());
+  tell_(told);
 }
 
 void RankWatch::perform(const BeginTraining&) {
   sampler_.forget();
   driver_.end();
   standstill_.end();
-  listener_.on_status({});
-  listener_.on_training();
+  tell_(ShowStatus{});
+  tell_(TrainingBegan{});
   const auto is_gloo = [](const std::string& backend) { return backend == "gloo"; };
   const bool sleeps = std::ranges::all_of(machine_.seen().backends, is_gloo);
-  stall_.begin(world_size(),
+  stall_.begin(machine_.stages().world_size(),
                sleeps ? watch::Stall::Waiting::sleeps : watch::Stall::Waiting::may_spin);
-}
-
-void RankWatch::perform(const ShowStatus& show) {
-  listener_.on_status(show.line);
-}
-
-void RankWatch::perform(const ShowWaiting& show) {
-  listener_.on_waiting(show.line);
-}
-
-void RankWatch::perform(const TellNotice& tell) {
-  listener_.on_notice(tell.text);
-}
-
-void RankWatch::perform(const TellNcclSaid& tell) {
-  listener_.on_nccl_said(tell.words.rank, tell.words.said);
-}
-
-void RankWatch::perform(const TellNewLife&) {
-  listener_.on_new_life();
-}
-
-void RankWatch::perform(const TellRanksGone&) {
-  listener_.on_ranks_gone();
 }
 
 }  // namespace safelaunch::ranks

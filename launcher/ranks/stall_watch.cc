@@ -15,6 +15,7 @@
 #include "safelaunch/host/left_files.h"
 #include "safelaunch/host/mounts.h"
 #include "safelaunch/host/process_facts.h"
+#include "safelaunch/ranks/rank_machine.h"
 
 // The counters of the ranks' collectives say whether training moves. Each counts over all groups of
 // a rank. Stall decides; here its questions are asked, the ranks are looked at, and its timer is
@@ -96,7 +97,7 @@ void StallWatch::rearm() {
 // A look tells of all that was done since the look before.
 void StallWatch::look() {
   const TimePoint now = Clock::now();
-  for (const auto& [rank, state] : listener_.ranks_now()) {
+  for (const auto& [rank, state] : ranks_) {
     if (!state.alive() || !state.process()->is_here()) continue;
     if (const auto seen = sampler_.look(rank, *state.process(), now))
       stall_->on_activity(rank, seen->activity, now);
@@ -108,11 +109,11 @@ void StallWatch::tick() {
   look();
   if (const auto action = stall_->tick(Clock::now())) {
     if (const auto* report = std::get_if<watch::StallReport>(&*action))
-      listener_.on_stall(*report);
+      tell_(TrainingStalled{*report});
     else if (const auto* over = std::get_if<watch::StallOver>(&*action))
-      listener_.on_stall_over(over->stood);
+      tell_(TrainingMoves{over->stood});
     else
-      listener_.ask_counters(++questions_);
+      ask_(++questions_);
   }
   rearm();
 }
@@ -143,9 +144,9 @@ void StandstillWatch::look_later() {
 
 void StandstillWatch::look() {
   const TimePoint now = Clock::now();
-  // The listener may end the watch.
+  // To tell of it may end the watch.
   if (const auto still = standstill_->on_look(all_still(now), now))
-    listener_.on_standstill(*still, doings_);
+    on_standstill_({*still, doings_});
   if (standstill_) look_later();
 }
 
@@ -155,7 +156,7 @@ bool StandstillWatch::all_still(TimePoint now) {
   doings_.clear();
   bool still = !others_work(now);
   const host::SocketTraffic traffic = host::socket_traffic();
-  for (const auto& [rank, state] : listener_.ranks_now()) {
+  for (const auto& [rank, state] : ranks_) {
     if (!state.alive()) continue;
     if (waits_in_a_stage(state) || state.awaits_person()) return false;
     if (!state.process()->is_here()) return false;  // only its own node could compare its looks
@@ -174,7 +175,7 @@ bool StandstillWatch::all_still(TimePoint now) {
 // will only say later that it is a rank.
 bool StandstillWatch::others_work(TimePoint now) {
   std::set<ProcessId> known;
-  for (const auto& [rank, state] : listener_.ranks_now())
+  for (const auto& [rank, state] : ranks_)
     if (state.process()) known.insert(*state.process());
   const auto seen = others_.look_at_helpers(host::self(), known, now);
   return seen && seen->activity == Activity::working;

@@ -83,7 +83,7 @@ void UsageWatch::look() {
   const TimePoint now = Clock::now();
   if (clock_->is_due(now)) return take(now);
   // Without any rank there is nothing to measure, so a job that shows none never wakes us for it.
-  if (!armed_ && !listener_.ranks_now().empty()) wake_later();
+  if (!armed_ && !ranks_.empty()) wake_later();
 }
 
 // Figures of a moment ago are the last ones already.
@@ -100,7 +100,7 @@ void UsageWatch::take(TimePoint now) {
   report::record::Usage event;
   std::map<ProcessId, host::TreeUsage> before = std::exchange(before_, {});
   ranks_of_processes_.clear();
-  for (const auto& [rank, state] : listener_.ranks_now()) {
+  for (const auto& [rank, state] : ranks_) {
     if (event.ranks.size() == kMostRanks) break;
     const auto usage = state.alive() ? host::usage_of(*state.process(), now, table_) : std::nullopt;
     if (!usage) continue;

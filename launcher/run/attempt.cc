@@ -63,16 +63,19 @@ bool may_ask_ras_about(const Failure& verdict, const nccl::Record& nccl) {
          nccl.complete && !nccl.standing && nccl.in_old_bootstrap == 0;
 }
 
-Attempt::Attempt(const ranks::Services& services, AttemptSpec spec, Listener& listener)
+Attempt::Attempt(const ranks::Services& services, AttemptSpec spec, OnTell tell)
     : services_(services),
       spec_(std::move(spec)),
-      listener_(listener),
+      tell_(std::move(tell)),
       began_(Clock::now()),
       machine_(rules_of(spec_)),
       timer_(services.io),
       output_(services.io, services.terminal, spec_.output, *this),
       workers_(services.reaper, output_, *this),
-      watch_(services, watch_config(spec_), *this),
+      watch_(services, watch_config(spec_),
+             [this](const ranks::RanksTell& news) {
+               std::visit([this](const auto& one) { hear(one); }, news);
+             }),
       stopper_(
           services.io, services.reaper, [this](int signal) { workers_.send(signal, asked_by_); },
           [this](const std::vector<launch::Survivor>& survivors) { on_tree_gone(survivors); }) {}
@@ -98,31 +101,11 @@ Result<void> Attempt::start() {
 
 // News that become events of the machine.
 
-void Attempt::on_output(output::StreamId stream, std::string_view bytes) {
-  watch_.saw_output(stream, bytes);
-}
-
-void Attempt::on_recording_stopped(const output::RecordingLoss& loss) {
-  take(RecordingStopped{loss});
-}
-
-void Attempt::on_drained() {
-  take(OutputDrained{});
-}
-
 std::string Attempt::trouble() const {
   const AttemptOutcome& outcome = machine_.outcome();
   if (outcome.verdict) return describe(*outcome.verdict);
   if (outcome.signal) return "the attempt was interrupted by " + signal_name(*outcome.signal);
   return outcome.command ? "the command ended: " + describe(*outcome.command) : "";
-}
-
-void Attempt::note_why(const std::string& why) {
-  seen_.ended_because = why;
-}
-
-void Attempt::on_started(Rank rank, ProcessId process) {
-  watch_.started(rank, process);
 }
 
 void Attempt::on_exit(std::optional<Rank> rank, ProcessId process, const ExitStatus& status) {
@@ -141,60 +124,33 @@ void Attempt::on_all_ended() {
 
 void Attempt::on_key(int by, launch::TerminalLoan::KeyIsFor whom) {
   if (whom == launch::TerminalLoan::KeyIsFor::job) return take(KeyPassedOn{by});
-  listener_.key_pressed(by);
+  tell_(launch::ReceivedSignal{by, 0, launch::SignalOrigin::terminal});
 }
 
-void Attempt::on_verdict(const Failure& verdict) {
+void Attempt::hear(const ranks::TellVerdict& news) {
   const bool ras = spec_.ras != profile::Ras::off && !spec_.nccl.ras_address.empty() &&
-                   may_ask_ras_about(verdict, watch_.seen().nccl);
-  take(VerdictFell{verdict, watch_.training(), ras});
+                   may_ask_ras_about(news.verdict, watch_.seen().nccl);
+  take(VerdictFell{news.verdict, watch_.training(), ras});
 }
 
-void Attempt::on_meeting() {
-  listener_.ranks_meet();
-}
-
-void Attempt::on_training() {
+void Attempt::hear(const TrainingBegan& news) {
   services_.log.record(report::record::Training{});
   link_rank_files();
-  take(TrainingBegan{});
+  take(news);
 }
 
-void Attempt::on_status(const std::string& line) {
-  services_.terminal.set_status(line.empty() ? line : titled(line));
+void Attempt::hear(const ranks::ShowStatus& news) {
+  services_.terminal.set_status(news.line.empty() ? "" : titled(news.line));
 }
 
 // A terminal has its status line.
-void Attempt::on_waiting(const std::string& line) {
-  if (services_.terminal.streams().err.kind != output::StreamTarget::Kind::terminal) tell(line);
+void Attempt::hear(const ranks::ShowWaiting& news) {
+  if (services_.terminal.streams().err.kind != output::StreamTarget::Kind::terminal)
+    tell(news.line);
 }
 
-void Attempt::on_notice(const std::string& text) {
-  tell(text);
-}
-
-void Attempt::on_stall(const watch::StallReport& report) {
-  take(TrainingStalled{report});
-}
-
-void Attempt::on_stall_over(Duration stood) {
-  take(TrainingMoves{stood});
-}
-
-void Attempt::on_nccl_said(std::optional<Rank> rank, const nccl::Said& said) {
-  services_.terminal.write_message(replayed(rank, said));
-}
-
-void Attempt::on_picture(const std::vector<ranks::RankPicture>& ranks) {
-  listener_.ranks_pictured(ranks);
-}
-
-void Attempt::on_nodes_asked() {
-  listener_.nodes_asked();
-}
-
-void Attempt::on_ranks_wait(bool wait) {
-  listener_.ranks_wait(wait);
+void Attempt::hear(const ranks::NcclSpoke& news) {
+  services_.terminal.write_message(replayed(news.rank, news.said));
 }
 
 void Attempt::ask_for_leader(Duration limit) {
@@ -202,37 +158,16 @@ void Attempt::ask_for_leader(Duration limit) {
   watch_.ask_ranks(spec_.directory, limit);
 }
 
-void Attempt::on_answers(const ranks::RankAnswers& answers) {
-  if (std::exchange(leader_asks_, false)) listener_.leader_answered(answers);
-  record_collectives(services_.log, answers);
-  take(RanksAnswered{answers});
-}
-
-// No failure of this life is shown by words of the one before.
-void Attempt::on_new_life() {
-  output_.forget_tails();
-}
-
-void Attempt::on_ranks_gone() {
-  stopper_.ranks_gone();
-}
-
-void Attempt::give_way() {
-  take(WayWanted{});
-}
-
-void Attempt::kill() {
-  take(KillWanted{});
+void Attempt::hear(const RanksAnswered& news) {
+  if (std::exchange(leader_asks_, false)) tell_(news);
+  record_collectives(services_.log, news.answers);
+  take(news);
 }
 
 bool Attempt::goes_well() const {
   const AttemptOutcome& outcome = machine_.outcome();
   return !outcome.verdict && !outcome.signal && !outcome.gave_way &&
          (!outcome.command || succeeded(*outcome.command));
-}
-
-void Attempt::orphan_ended(int pid, const ExitStatus& status) {
-  stopper_.orphan_ended(pid, status);
 }
 
 void Attempt::signal(const launch::ReceivedSignal& received) {
@@ -270,10 +205,6 @@ void Attempt::set_timer() {
   timer_.set(*deadline, [this] { take(AttemptTimePassed{}); });
 }
 
-void Attempt::perform(const AskRanks& ask) {
-  watch_.ask_ranks(spec_.directory, ask.limit, ask.whom);
-}
-
 void Attempt::perform(const AskRas&) {
   ras_.emplace(services_.io, spec_.nccl.ras_address, kRasWithin,
                [this](const std::string& answer) { hear_ras(answer); });
@@ -287,12 +218,8 @@ void Attempt::hear_ras(const std::string& answer) {
   take(RasAnswered{});
 }
 
-void Attempt::perform(const ForwardSignal& forward) {
-  workers_.send(forward.signal, forward.origin);
-}
-
 void Attempt::perform(const EndWatching&) {
-  listener_.attempt_stops();
+  tell_(AttemptStops{});
   watch_.freeze();
   services_.terminal.set_status({});
 }
@@ -330,17 +257,9 @@ void Attempt::perform(const KeepOutput&) {
       seen_.tails.push_back({{worker.rank, stream}, output_.tail({worker.rank, stream})});
 }
 
-void Attempt::perform(const HideOutput&) {
-  output_.hide();
-}
-
 void Attempt::perform(const StopJob& stop) {
   asked_by_ = stop.asked_by;
   stopper_.stop(stop.wanted);
-}
-
-void Attempt::perform(const NoteMainEnded& note) {
-  stopper_.main_ended(note.ended);
 }
 
 void Attempt::perform(const RecordVerdict& action) {
@@ -349,7 +268,7 @@ void Attempt::perform(const RecordVerdict& action) {
 
 void Attempt::perform(const RecordStall& action) {
   services_.log.record(action.line);
-  listener_.stall_told(action.line);
+  tell_(action.line);
 }
 
 void Attempt::perform(const TellUser& tell) {
@@ -366,10 +285,6 @@ void Attempt::on_tree_gone(const std::vector<launch::Survivor>& survivors) {
   take(TreeGone{output_.drained()});
 }
 
-void Attempt::perform(const FinishOutput&) {
-  output_.finish();
-}
-
 void Attempt::perform(const AttemptOver&) {
   perform(KeepOutput{});
   static_cast<AttemptOutcome&>(seen_) = machine_.outcome();
@@ -383,9 +298,9 @@ void Attempt::perform(const AttemptOver&) {
                 });
 }
 
-// Posted, because the listener destroys this object, which is in the middle of a call.
+// Posted, because the run destroys this object, which is in the middle of a call.
 void Attempt::end() {
-  boost::asio::post(services_.io, [this] { listener_.attempt_ended(finished_record()); });
+  boost::asio::post(services_.io, [this, tell = tell_] { tell(finished_record()); });
 }
 
 // A link shows also what is still to come.

@@ -45,37 +45,24 @@ struct AttemptSpec {
 /// since a query while one is made has crashed jobs.
 [[nodiscard]] bool may_ask_ras_about(const Failure& verdict, const nccl::Record& nccl);
 
+/// The attempt stops: everything that runs beside it must end now.
+struct AttemptStops {};
+
+/// The news of an attempt for its run: of its ranks; a signal, by a key that the job's terminal
+/// got; training that stands still, or moves again; the ranks' answers to ask_for_leader(). Its
+/// record is the last word, behind which it may be destroyed.
+using AttemptTell = std::variant<ranks::TellMeeting, ranks::RanksWait, ranks::TellPicture,
+                                 ranks::AskNodes, ranks::RanksAnswered, AttemptStops,
+                                 launch::ReceivedSignal, report::record::Stall, AttemptRecord>;
+
 /// One start of the command under one profile: performs what an AttemptMachine decides. Starts the
 /// command, has its ranks watched, stops it whole, and is over when no process of it lives and all
 /// its output is passed on. Use it on the io_context's thread.
-class Attempt final : Workers::Listener, ranks::RankWatch::Listener, output::JobOutput::Listener {
+class Attempt final : Workers::Listener, output::JobOutput::Listener {
  public:
-  class Listener {
-   public:
-    /// A rank waits for the others; comes again and again.
-    virtual void ranks_meet() = 0;
-    /// The attempt stops: everything that runs beside it must end now.
-    virtual void attempt_stops() = 0;
-    /// Ranks begin to wait for others, or none waits any longer.
-    virtual void ranks_wait(bool wait) = 0;
-    virtual void key_pressed(int signal) = 0;
-    /// Training stands still, or moves again.
-    virtual void stall_told(const report::record::Stall& stall) = 0;
-    /// Several nodes: another picture of this node's ranks, for the leader.
-    virtual void ranks_pictured(const std::vector<ranks::RankPicture>& ranks) = 0;
-    /// Several nodes: asks the agents of the other nodes where their ranks stand; each answer goes
-    /// to watch().
-    virtual void nodes_asked() = 0;
-    /// The answers to ask_for_leader().
-    virtual void leader_answered(const ranks::RankAnswers& answers) = 0;
-    /// The last word of an attempt; it may be destroyed from here.
-    virtual void attempt_ended(AttemptRecord record) = 0;
+  using OnTell = std::function<void(AttemptTell)>;
 
-   protected:
-    ~Listener() = default;
-  };
-
-  Attempt(const ranks::Services& services, AttemptSpec spec, Listener& listener);
+  Attempt(const ranks::Services& services, AttemptSpec spec, OnTell tell);
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
   ~Attempt();
@@ -84,28 +71,28 @@ class Attempt final : Workers::Listener, ranks::RankWatch::Listener, output::Job
   Result<void> start();
 
   /// Ends it, while it runs, because another profile is to be tried, or all nodes end theirs.
-  void give_way();
+  void give_way() { take(WayWanted{}); }
 
   /// Kills it, now: the other nodes take this one for lost.
-  void kill();
+  void kill() { take(KillWanted{}); }
 
   /// Whether it has not failed until now, and nobody has wanted its end.
   [[nodiscard]] bool goes_well() const;
   /// Why it does not go well, in a sentence for the other nodes.
   [[nodiscard]] std::string trouble() const;
   /// Another node has failed, and this attempt is ended with it.
-  void note_why(const std::string& why);
+  void note_why(const std::string& why) { seen_.ended_because = why; }
 
   // Several nodes: takes the news of other nodes' agents about their ranks.
   [[nodiscard]] ranks::RankWatch& watch() { return watch_; }
-  /// Asks this node's ranks where they stand, for the leader; leader_answered() follows.
+  /// Asks this node's ranks where they stand, for the leader; RanksAnswered is told.
   void ask_for_leader(Duration limit);
 
   /// The files of its output, whose last bytes the disk may still have to write.
   [[nodiscard]] std::vector<output::Recording> recordings() const { return output_.recordings(); }
 
   /// A process that the job had orphaned was reaped.
-  void orphan_ended(int pid, const ExitStatus& status);
+  void orphan_ended(int pid, const ExitStatus& status) { stopper_.orphan_ended(pid, status); }
 
   /// A signal that was sent to safelaunch while the attempt runs.
   void signal(const launch::ReceivedSignal& received);
@@ -118,45 +105,51 @@ class Attempt final : Workers::Listener, ranks::RankWatch::Listener, output::Job
   [[nodiscard]] std::string titled(const std::string& line) const;
   void tell(const std::string& line) const;
 
-  void on_output(output::StreamId stream, std::string_view bytes) override;
-  void on_recording_stopped(const output::RecordingLoss& loss) override;
-  void on_drained() override;
-  void on_started(Rank rank, ProcessId process) override;
+  void on_output(output::StreamId stream, std::string_view bytes) override {
+    watch_.saw_output(stream, bytes);
+  }
+  void on_recording_stopped(const output::RecordingLoss& loss) override {
+    take(RecordingStopped{loss});
+  }
+  void on_drained() override { take(OutputDrained{}); }
+  void on_started(Rank rank, ProcessId process) override {
+    watch_.take(ranks::RankSpawned{rank, process});
+  }
   void on_exit(std::optional<Rank> rank, ProcessId process, const ExitStatus& status) override;
   void on_all_ended() override;
   void on_key(int by, launch::TerminalLoan::KeyIsFor whom) override;
-  void on_verdict(const Failure& verdict) override;
-  void on_meeting() override;
-  void on_training() override;
-  void on_status(const std::string& line) override;
-  void on_waiting(const std::string& line) override;
-  void on_notice(const std::string& text) override;
-  void on_stall(const watch::StallReport& report) override;
-  void on_stall_over(Duration stood) override;
-  void on_nccl_said(std::optional<Rank> rank, const nccl::Said& said) override;
-  void on_answers(const ranks::RankAnswers& answers) override;
-  void on_new_life() override;
-  void on_ranks_gone() override;
-  void on_picture(const std::vector<ranks::RankPicture>& ranks) override;
-  void on_nodes_asked() override;
-  void on_ranks_wait(bool wait) override;
+
+  // The news of the ranks: for the user, for the machine, and all others for the run.
+  void hear(const ranks::TellVerdict& news);
+  void hear(const TrainingBegan& news);
+  void hear(const TrainingStalled& news) { take(news); }
+  void hear(const TrainingMoves& news) { take(news); }
+  void hear(const ranks::ShowStatus& news);
+  void hear(const ranks::ShowWaiting& news);
+  void hear(const ranks::TellNotice& news) { tell(news.text); }
+  void hear(const ranks::NcclSpoke& news);
+  void hear(const RanksAnswered& news);
+  /// No failure of this life is shown by words of the one before.
+  void hear(const ranks::TellNewLife&) { output_.forget_tails(); }
+  void hear(const ranks::TellRanksGone&) { stopper_.ranks_gone(); }
+  void hear(const auto& news) { tell_(news); }
 
   void take(const AttemptEvent& event);
   void set_timer();
-  void perform(const AskRanks& ask);
+  void perform(const AskRanks& ask) { watch_.ask_ranks(spec_.directory, ask.limit, ask.whom); }
   void perform(const AskRas& ask);
-  void perform(const ForwardSignal& forward);
+  void perform(const ForwardSignal& to) { workers_.send(to.signal, to.origin); }
   void perform(const EndWatching& end);
   void perform(const RecordSegments& record);
   void perform(const TakeSegments& take);
   void perform(const KeepOutput& keep);
-  void perform(const HideOutput& hide);
+  void perform(const HideOutput&) { output_.hide(); }
   void perform(const StopJob& stop);
-  void perform(const NoteMainEnded& note);
+  void perform(const NoteMainEnded& note) { stopper_.main_ended(note.ended); }
   void perform(const RecordVerdict& action);
   void perform(const RecordStall& action);
   void perform(const TellUser& tell);
-  void perform(const FinishOutput& finish);
+  void perform(const FinishOutput&) { output_.finish(); }
   void perform(const AttemptOver& over);
   void hear_ras(const std::string& answer);
   void on_tree_gone(const std::vector<launch::Survivor>& survivors);
@@ -165,7 +158,7 @@ class Attempt final : Workers::Listener, ranks::RankWatch::Listener, output::Job
 
   ranks::Services services_;
   AttemptSpec spec_;
-  Listener& listener_;
+  OnTell tell_;
   TimePoint began_;
   AttemptMachine machine_;
   Alarm timer_;

@@ -193,10 +193,6 @@ void AttemptMachine::tell_stall(const watch::StallReport& report, const ranks::R
   begin_stop({launch::StopMode::polite, SIGTERM, rules_.grace.in_all});
 }
 
-void AttemptMachine::take(const RasAnswered&, TimePoint) {
-  if (is<Asking>()) one_has_answered();
-}
-
 void AttemptMachine::one_has_answered() {
   if (--std::get<Asking>(state_).unanswered == 0) stop_lost();
 }
@@ -227,10 +223,6 @@ void AttemptMachine::take(const SignalCame& event, TimePoint now) {
     explain_and_stop(Explaining(*explaining), {}, now);
   if (is<Asking>()) stop_lost();  // whose answers nobody waits for now
   if (is<Stopping>()) stop_as_the_user_wants(event);
-}
-
-void AttemptMachine::take(const KeyPassedOn& event, TimePoint now) {
-  passed_on_ = {event.signal, now, true};
 }
 
 // The rank has no handler for a signal that we only passed on, or its launcher had, and ends its

@@ -7,9 +7,8 @@
 #include "safelaunch/launch/signals.h"
 #include "safelaunch/launch/stop.h"
 #include "safelaunch/output/recording.h"
-#include "safelaunch/ranks/rank_questions.h"
+#include "safelaunch/ranks/ranks_tell.h"
 #include "safelaunch/report/record.h"
-#include "safelaunch/watch/stall.h"
 
 namespace safelaunch::run {
 
@@ -55,19 +54,10 @@ struct VerdictFell {
   bool trained = false;           ///< the job has trained, or may have
   bool ras_may_be_asked = false;  ///< see may_ask_ras_about()
 };
-/// Every rank has its first collective behind it.
-struct TrainingBegan {};
-struct TrainingStalled {
-  watch::StallReport report;
-};
-/// It moves again, after a standstill of which the user was told.
-struct TrainingMoves {
-  Duration stood{};
-};
-/// The ranks have answered what they were asked, each as far as it could in time.
-struct RanksAnswered {
-  ranks::RankAnswers answers;
-};
+using ranks::RanksAnswered;
+using ranks::TrainingBegan;
+using ranks::TrainingMoves;
+using ranks::TrainingStalled;
 /// NCCL's RAS has answered, or its time is over.
 struct RasAnswered {};
 struct SignalCame {
@@ -235,9 +225,11 @@ class AttemptMachine {
   void take(const TrainingStalled& event, TimePoint now);
   void take(const TrainingMoves& event, TimePoint now);
   void take(const RanksAnswered& event, TimePoint now);
-  void take(const RasAnswered& event, TimePoint now);
+  void take(const RasAnswered&, TimePoint) {
+    if (is<Asking>()) one_has_answered();
+  }
   void take(const SignalCame& event, TimePoint now);
-  void take(const KeyPassedOn& event, TimePoint now);
+  void take(const KeyPassedOn& event, TimePoint now) { passed_on_ = {event.signal, now, true}; }
   void take(const WayWanted& event, TimePoint now);
   void take(const KillWanted& event, TimePoint now);
   void take(const TreeGone& event, TimePoint now);

@@ -38,15 +38,7 @@ Result<std::unique_ptr<Nodes>> Nodes::open(boost::asio::io_context& io, const pl
   return nodes;
 }
 
-void Nodes::publish() {
-  party_->take(agree::NewsHere{news_});
-}
-
-void Nodes::join() {
-  party_->take(agree::Joins{});
-}
-
-void Nodes::tell_ready(const TellReady& ready) {
+void Nodes::take(const TellReady& ready) {
   news_.findings = ready.findings;
   for (std::string& line : news_.findings) line = listener_.redact(line);
   news_.blocked = ready.blocked;
@@ -97,34 +89,26 @@ void Nodes::tell_not_started(int attempt, const Error& error) {
   party_->take(agree::AttemptOverHere{end, true});
 }
 
-void Nodes::propose_end(const ProposeEnd& end) {
-  party_->take(agree::EndWanted{end.exit_code, end.why});
-}
-
-void Nodes::tell_signal(int signal) {
-  party_->take(agree::SignalHere{signal});
-}
-
-void Nodes::ranks_pictured(const std::vector<ranks::RankPicture>& ranks) {
-  news_.ranks = listener_.redact(to_text(ranks::NodePicture{attempt_, ranks}));
+void Nodes::take(const ranks::TellPicture& picture) {
+  news_.ranks = listener_.redact(to_text(ranks::NodePicture{attempt_, picture.ranks}));
   publish();
 }
 
 // The leader alone asks for the activity of all ranks, and only while some wait: pictures cost
 // every node a look at its processes.
-void Nodes::watch_others(bool watch) {
-  if (!leads() || watch == watching_) return;
-  watching_ = watch;
+void Nodes::take(const ranks::RanksWait& news) {
+  if (!leads() || news.wait == watching_) return;
+  watching_ = news.wait;
   party_->take(agree::AttentionWanted{watching_, question_});
 }
 
-void Nodes::ask_others() {
+void Nodes::take(const ranks::AskNodes&) {
   party_->take(agree::AttentionWanted{watching_, ++question_});
 }
 
-void Nodes::ranks_answered(const ranks::RankAnswers& answers) {
+void Nodes::take(const ranks::RanksAnswered& news) {
   news_.answered = question_;
-  news_.answers = listener_.redact(to_text(answers));
+  news_.answers = listener_.redact(to_text(news.answers));
   publish();
 }
 
@@ -191,7 +175,7 @@ void Nodes::hear(const agree::HoldLease& lease) {
 void Nodes::hear(const agree::AttendHere& attend) {
   Attempt* attempt = listener_.attempt();
   if (attempt == nullptr) return;
-  attempt->watch().leader_watches(attend.watch);
+  attempt->watch().take(ranks::LeaderWatches{attend.watch});
   if (attend.question == 0 || attend.question == question_) return;
   question_ = attend.question;
   attempt->ask_for_leader(kRanksAnswerWithin);
@@ -223,10 +207,7 @@ bool Nodes::begin_mesh() {
   }
   meshing_ = true;
   party_->take(reach);
-  waits_for_ways_.expires_after(kWaysWithin);
-  waits_for_ways_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (!cancelled) end_mesh();
-  });
+  waits_for_ways_.set_after(kWaysWithin, [this] { end_mesh(); });
   return true;
 }
 
@@ -282,7 +263,8 @@ void Nodes::take_ranks(const OtherNode& node) {
   if (attempt == nullptr || node.news.ranks.empty()) return;
   const Result<ranks::NodePicture> picture = ranks::picture_from(node.news.ranks);
   if (!picture) return log_warning(fmt::format("{}: {}", node.name.host, picture.error().message));
-  if (picture->attempt == attempt_) attempt->watch().node_spoke(node.name, picture->ranks);
+  if (picture->attempt == attempt_)
+    attempt->watch().take(ranks::NodeSpoke{node.name, picture->ranks});
 }
 
 void Nodes::take_answers(const OtherNode& node, int before) {
@@ -296,7 +278,7 @@ void Nodes::hear(const agree::NodeSilent& silent) {
   if (const auto node = others_.find(silent.seat); node != others_.end())
     node->second.heard = !silent.silent;
   if (Attempt* attempt = listener_.attempt())
-    attempt->watch().node_heard(silent.seat, !silent.silent);
+    attempt->watch().take(ranks::NodeHeard{silent.seat, !silent.silent});
 }
 
 void Nodes::hear(const agree::AttemptOverEverywhere& over) {
@@ -307,10 +289,6 @@ void Nodes::hear(const agree::AttemptOverEverywhere& over) {
     others.push_back(node);
   }
   listener_.over_everywhere(others, names_of(over.lost, here(), others_));
-}
-
-void Nodes::hear(const agree::TellUser& tell) {
-  listener_.say(tell.text);
 }
 
 void Nodes::hear(const agree::GoApart& apart) {

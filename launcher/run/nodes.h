@@ -7,6 +7,7 @@
 #include "other_nodes.h"
 #include "run_machine.h"
 #include "safelaunch/agree/token.h"
+#include "safelaunch/base/alarm.h"
 #include "safelaunch/nodes/door_keeper.h"
 #include "safelaunch/nodes/door_visits.h"
 #include "safelaunch/nodes/party.h"
@@ -46,19 +47,18 @@ class Nodes final : nodes::Party::Listener {
   [[nodiscard]] bool leads() const { return party_->leads(); }
 
   // The wishes of the RunMachine.
-  void join();
-  void tell_ready(const TellReady& ready);
+  void join() { party_->take(agree::Joins{}); }
+  void take(const TellReady& ready);
   void propose(const ProposeAttempt& attempt, std::optional<int> port);
   void tell_not_started(int attempt, const Error& error);
-  void propose_end(const ProposeEnd& end);
-  void tell_signal(int signal);
+  void take(const ProposeEnd& end) { party_->take(agree::EndWanted{end.exit_code, end.why}); }
+  void take(const TellSignal& told) { party_->take(agree::SignalHere{told.signal}); }
 
   // The news of this node's attempt.
-  void ranks_pictured(const std::vector<ranks::RankPicture>& ranks);
-  /// Ranks wait for others, or all are through.
-  void watch_others(bool watch);
-  void ask_others();
-  void ranks_answered(const ranks::RankAnswers& answers);
+  void take(const ranks::TellPicture& picture);
+  void take(const ranks::RanksWait& news);
+  void take(const ranks::AskNodes&);
+  void take(const ranks::RanksAnswered& news);
   /// It is being stopped, and all others with it.
   void attempt_stops(const std::string& why);
   void attempt_over(int attempt, int exit_code, const AttemptRecord& record,
@@ -79,14 +79,14 @@ class Nodes final : nodes::Party::Listener {
   void hear(const agree::NodeTold& told);
   void hear(const agree::NodeSilent& silent);
   void hear(const agree::AttemptOverEverywhere& over);
-  void hear(const agree::TellUser& tell);
+  void hear(const agree::TellUser& tell) { listener_.say(tell.text); }
   void hear(const agree::GoApart& apart);
   void hear(const agree::EndHere& end);
   template <class AtTheBoard>
   void hear(const AtTheBoard&) {}  // Party performs those
 
   void release_lease();
-  void publish();
+  void publish() { party_->take(agree::NewsHere{news_}); }
   void take_ranks(const OtherNode& node);
   void take_answers(const OtherNode& node, int before);
   void open_doors();
@@ -104,7 +104,7 @@ class Nodes final : nodes::Party::Listener {
   std::unique_ptr<nodes::DoorKeeper> doors_;  ///< keeps the doors open until the first attempt
   std::unique_ptr<nodes::DoorVisits> visits_;
   bool meshing_ = false;  ///< the leader waits for the ways of all
-  boost::asio::steady_timer waits_for_ways_;
+  Alarm waits_for_ways_;
   agree::NodeNews news_;  ///< the news of this node
   OtherNodes others_;
   TimePoint lease_until_{};   ///< the end of the lease, as the board has confirmed it last

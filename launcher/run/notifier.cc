@@ -136,12 +136,10 @@ void Notifier::ended(int number, const launch::HelperEnd& end) {
 void Notifier::finish(std::function<void()> done) {
   if (running_.empty()) return done();
   done_ = std::move(done);
-  last_second_.expires_after(kLastSecond);
-  last_second_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (!cancelled && done_) {
-      say_("warning: --notify: the command takes too long for the last news");
-      std::exchange(done_, nullptr)();
-    }
+  last_second_.set_after(kLastSecond, [this] {
+    if (!done_) return;
+    say_("warning: --notify: the command takes too long for the last news");
+    std::exchange(done_, nullptr)();
   });
 }
 

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <map>
 
+#include "safelaunch/base/alarm.h"
 #include "safelaunch/launch/helper.h"
 #include "safelaunch/redact/redactor.h"
 #include "safelaunch/report/record.h"
@@ -64,7 +64,7 @@ class Notifier {
   bool complained_ = false;
   int started_ = 0;
   std::map<int, launch::Helper> running_;  ///< by the number of their start
-  boost::asio::steady_timer last_second_;
+  Alarm last_second_;
   std::function<void()> done_;
 };
 

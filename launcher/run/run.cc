@@ -130,10 +130,7 @@ void Run::take(const RunEvent& event) {
 void Run::set_timer() {
   const auto deadline = machine_.deadline();
   if (!deadline) return void(timer_.cancel());
-  timer_.expires_at(*deadline);
-  timer_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (!cancelled) take(PauseOver{});
-  });
+  timer_.set(*deadline, [this] { take(PauseOver{}); });
 }
 
 // The disks and servers that the checks ask may never answer, so a process of its own waits for
@@ -194,8 +191,9 @@ Result<void> Run::start_attempt(const StartAttempt& start) {
   settled->spec.output.disk = &disk_;
   write_env_diff(disk_, inputs.directory, settled->differences, ledger_.redactor());
   voice_.tell_of_start(start.number, start.profile.name, inputs.port, inputs.directory.native());
-  Attempt::Listener& listener = *this;
-  attempt_ = std::make_unique<Attempt>(services(), std::move(settled->spec), listener);
+  attempt_ = std::make_unique<Attempt>(
+      services(), std::move(settled->spec),
+      [this](AttemptTell tell) { std::visit([this](auto& one) { hear(std::move(one)); }, tell); });
   return attempt_->start();
 }
 
@@ -239,39 +237,22 @@ void Run::perform(const ProbeBesideAttempt& probe) {
     return asked_for ? voice_.say("warning: no probe: " + means.error().message)
                      : log_debug("no probe: " + means.error().message);
   }
-  RunProbe::Listener& listener = *this;
-  probe_.emplace(services(), plan_, std::move(*means), listener);
+  probe_.emplace(services(), plan_, std::move(*means), machine_,
+                 [this](const RunEvent& event) { take(event); });
   probe_->begin_beside(probe.profile);
 }
 
-plan::NextStep Run::would_follow(const diagnose::Diagnosis& diagnosis,
-                                 const std::vector<std::string>& tried) {
-  return machine_.would_follow(diagnosis, tried);
-}
-
-void Run::on_switch(const diagnose::Diagnosis& diagnosis, const plan::NextStep& step) {
-  take(SwitchFound{diagnosis, step});
-}
-
-void Run::perform(const SignalAttempt& signal) {
-  attempt_->signal(signal.received);
-}
-
-void Run::perform(const EndAttemptForAnother&) {
-  attempt_->give_way();
-}
-
-void Run::ranks_meet() {
+void Run::hear(const ranks::TellMeeting&) {
   if (probe_) probe_->ranks_meet();
 }
 
-void Run::attempt_stops() {
+void Run::hear(const AttemptStops&) {
   if (probe_) probe_->end();
   // The others are not told to end when this one has come to its end in order.
   if (nodes_ && attempt_ && !attempt_->goes_well()) nodes_->attempt_stops(attempt_->trouble());
 }
 
-void Run::attempt_ended(AttemptRecord record) {
+void Run::hear(AttemptRecord record) {
   record_ = std::move(record);
   std::ranges::move(attempt_->recordings(), std::back_inserter(recordings_));
   attempt_.reset();
@@ -328,28 +309,16 @@ void Run::perform(const ProbeCandidates& probe) {
       means_to_probe(plan_, probe.failed, gpus_here(), probe::Moment::after_a_failure);
   if (!means) {
     log_debug("no probe: " + means.error().message);
-    return take(CannotProbe{});
+    return take(ProfileChosen{});
   }
-  RunProbe::Listener& listener = *this;
-  probe_.emplace(services(), plan_, std::move(*means), listener);
+  probe_.emplace(services(), plan_, std::move(*means), machine_,
+                 [this](const RunEvent& event) { take(event); });
   gpu_memory_.when_back(
       [this, candidates = probe.candidates](const std::string&) { probe_->choose(candidates); });
 }
 
-void Run::on_chosen(const std::string& profile) {
-  take(ProfileChosen{profile, refuted()});
-}
-
 void Run::perform(const AwaitGpuMemory&) {
   gpu_memory_.when_back([this](const std::string& why) { take(MemoryBack{why}); });
-}
-
-void Run::perform(const RecordFinding& record) {
-  ledger_.note(record.finding);
-}
-
-void Run::perform(const RecordCause& record) {
-  ledger_.note_cause(record.diagnosis);
 }
 
 void Run::perform(const RecordAttempt& record) {
@@ -363,32 +332,8 @@ void Run::notify(const Notice& notice) {
   notifier_.tell(in_json(notice, ledger_.summary(), ledger_.redactor()));
 }
 
-void Run::stall_told(const report::record::Stall& stall) {
+void Run::hear(const report::record::Stall& stall) {
   if (stall.phase != report::record::Stall::kAgain) notify(notice_of(stall, attempt_number_));
-}
-
-void Run::perform(const SayLine& say) {
-  voice_.say(say.text);
-}
-
-void Run::perform(const SayFailure& say) {
-  voice_.tell_error(say.text);
-}
-
-void Run::perform(const TellFallback& tell) {
-  voice_.tell_of_fallback(tell.step);
-}
-
-void Run::perform(const TellStruckOut& tell) {
-  voice_.tell_of_struck_out(tell.step);
-}
-
-void Run::perform(const TellFirstFailure& tell) {
-  voice_.tell_of_first_failure(record_, tell.diagnosis);
-}
-
-void Run::perform(const TellSwept&) {
-  voice_.tell_of_swept(record_.swept);
 }
 
 void Run::perform(const KeepWhatWorked& keep) {
@@ -408,10 +353,6 @@ std::span<const profile::Profile> Run::all_profiles() {
     voice_.say("warning: " + read.error().message);
   known_ = profile::ProfileLibrary::standard(plan_.environment).load_all();
   return known_;
-}
-
-const diagnose::Catalogue& Run::catalogue() {
-  return diagnose::catalogue();
 }
 
 std::optional<plan::Checkpoint> Run::newest_checkpoint(const std::string& pattern) {
@@ -454,60 +395,11 @@ void Run::perform(const JoinNodes&) {
   nodes_->join();
 }
 
-void Run::perform(const PartFromNodes&) {
-  parted_from_ = std::move(nodes_);
-}
-
-// This node may have been refused as it came: a token, an address.
-void Run::perform(const TellReady& ready) {
-  if (nodes_) nodes_->tell_ready(ready);
-}
-
 void Run::perform(const ProposeAttempt& proposal) {
   const Result<void> taken =
       take_port({proposal.profile, proposal.number, proposal.former_port, std::nullopt});
   if (!taken) return take(AttemptNotStarted{taken.error()});
   nodes_->propose(proposal, port_ ? std::optional<int>(port_->port()) : std::nullopt);
-}
-
-void Run::perform(const TellNotStarted& told) {
-  nodes_->tell_not_started(attempt_number_, told.error);
-}
-
-void Run::perform(const ProposeEnd& end) {
-  nodes_->propose_end(end);
-}
-
-void Run::perform(const TellSignal& told) {
-  nodes_->tell_signal(told.signal);
-}
-
-void Run::ranks_wait(bool wait) {
-  if (nodes_) nodes_->watch_others(wait);
-}
-
-void Run::key_pressed(int signal) {
-  take(launch::ReceivedSignal{signal, 0, launch::SignalOrigin::terminal});
-}
-
-void Run::ranks_pictured(const std::vector<ranks::RankPicture>& ranks) {
-  if (nodes_) nodes_->ranks_pictured(ranks);
-}
-
-void Run::nodes_asked() {
-  nodes_->ask_others();
-}
-
-void Run::leader_answered(const ranks::RankAnswers& answers) {
-  nodes_->ranks_answered(answers);
-}
-
-void Run::say(const std::string& line) {
-  voice_.say(line);
-}
-
-std::string Run::redact(std::string text) {
-  return ledger_.redactor().redact(text);
 }
 
 // A short job is over before the disk's thread has met what is wrong with its logs.
@@ -532,10 +424,6 @@ void Run::over_everywhere(const std::vector<OtherNode>& others,
   if (const auto end = end_of_nodes(others, lost))
     return take(EndedByNodes{record_, end->exit_code, end->why});
   take(OverEverywhere{ended(evidence)});
-}
-
-void Run::ways_told(const report::record::Ways& ways) {
-  ledger_.events().record(ways);
 }
 
 void Run::perform(const EndRun& end) {

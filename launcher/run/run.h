@@ -1,7 +1,6 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include "attempt_spec.h"
 #include "leftovers.h"
@@ -11,8 +10,10 @@
 #include "run_machine.h"
 #include "run_probe.h"
 #include "run_voice.h"
+#include "safelaunch/base/alarm.h"
 #include "safelaunch/base/disk_queue.h"
 #include "safelaunch/base/log.h"
+#include "safelaunch/diagnose/catalogue.h"
 #include "safelaunch/launch/guardian.h"
 #include "safelaunch/output/terminal_writer.h"
 #include "safelaunch/ranks/attempt_place.h"
@@ -20,7 +21,7 @@
 namespace safelaunch::run {
 
 /// One run: performs what a RunMachine decides, and owns what lives as long as the run.
-class Run final : Attempt::Listener, RunProbe::Listener, Nodes::Listener, Shelf {
+class Run final : Nodes::Listener, Shelf {
  public:
   explicit Run(plan::RunPlan plan);
   Run(const Run&) = delete;
@@ -37,31 +38,48 @@ class Run final : Attempt::Listener, RunProbe::Listener, Nodes::Listener, Shelf 
 
   void take(const RunEvent& event) override;
   void set_timer();
+
+  // The machine's actions; those without a line here are for the other nodes.
   void perform(const CheckHost& check);
   void perform(const StartAttempt& start);
   void perform(const ProbeBesideAttempt& probe);
-  void perform(const SignalAttempt& signal);
-  void perform(const EndAttemptForAnother& end);
+  void perform(const SignalAttempt& signal) { attempt_->signal(signal.received); }
+  void perform(const EndAttemptForAnother&) { attempt_->give_way(); }
   void perform(const ProbeCandidates& probe);
   void perform(const AwaitGpuMemory& wait);
-  void perform(const RecordFinding& record);
-  void perform(const RecordCause& record);
+  void perform(const RecordFinding& record) { ledger_.note(record.finding); }
+  void perform(const RecordCause& record) { ledger_.note_cause(record.diagnosis); }
   void perform(const RecordAttempt& record);
-  void perform(const SayLine& say);
-  void perform(const SayFailure& say);
-  void perform(const TellFallback& tell);
-  void perform(const TellStruckOut& tell);
-  void perform(const TellFirstFailure& tell);
-  void perform(const TellSwept& tell);
+  void perform(const SayLine& line) { voice_.say(line.text); }
+  void perform(const SayFailure& line) { voice_.tell_error(line.text); }
+  void perform(const TellFallback& tell) { voice_.tell_of_fallback(tell.step); }
+  void perform(const TellStruckOut& tell) { voice_.tell_of_struck_out(tell.step); }
+  void perform(const TellFirstFailure& tell) {
+    voice_.tell_of_first_failure(record_, tell.diagnosis);
+  }
+  void perform(const TellSwept&) { voice_.tell_of_swept(record_.swept); }
   void perform(const KeepWhatWorked& keep);
   void perform(const JoinNodes& join);
-  void perform(const PartFromNodes& part);
-  void perform(const TellReady& ready);
+  void perform(const PartFromNodes&) { parted_from_ = std::move(nodes_); }
   void perform(const ProposeAttempt& proposal);
-  void perform(const TellNotStarted& told);
-  void perform(const ProposeEnd& end);
-  void perform(const TellSignal& told);
+  void perform(const TellNotStarted& told) {
+    nodes_->tell_not_started(attempt_number_, told.error);
+  }
   void perform(const EndRun& end);
+  void perform(const auto& wish) { tell_nodes(wish); }
+
+  // The news of the attempt; those without a line here are for the other nodes.
+  void hear(const ranks::TellMeeting& news);
+  void hear(const AttemptStops& news);
+  void hear(const launch::ReceivedSignal& key) { take(key); }
+  void hear(const report::record::Stall& stall);
+  void hear(AttemptRecord record);
+  void hear(const auto& news) { tell_nodes(news); }
+
+  /// There are none where this node was refused as it came: a token, an address.
+  void tell_nodes(const auto& news) {
+    if (nodes_) nodes_->take(news);
+  }
   void notify(const Notice& notice);
 
   Result<void> start_attempt(const StartAttempt& start);
@@ -71,27 +89,14 @@ class Run final : Attempt::Listener, RunProbe::Listener, Nodes::Listener, Shelf 
   void leave_out_what_another_user_cannot_use(ranks::AttemptPlace& place, int attempt);
   std::span<const profile::Profile> all_profiles() override;
   std::optional<profile::Profile> profile_named(const std::string& name) override;
-  const diagnose::Catalogue& catalogue() override;
+  const diagnose::Catalogue& catalogue() override { return diagnose::catalogue(); }
   std::optional<plan::Checkpoint> newest_checkpoint(const std::string& pattern) override;
-  [[nodiscard]] plan::NextStep would_follow(const diagnose::Diagnosis& diagnosis,
-                                            const std::vector<std::string>& tried) override;
-  void on_switch(const diagnose::Diagnosis& diagnosis, const plan::NextStep& step) override;
-  void on_chosen(const std::string& profile) override;
-  void ranks_meet() override;
-  void attempt_stops() override;
-  void ranks_wait(bool wait) override;
-  void key_pressed(int signal) override;
-  void stall_told(const report::record::Stall& stall) override;
-  void ranks_pictured(const std::vector<ranks::RankPicture>& ranks) override;
-  void nodes_asked() override;
-  void leader_answered(const ranks::RankAnswers& answers) override;
-  void attempt_ended(AttemptRecord record) override;
   Attempt* attempt() override { return attempt_.get(); }
   void over_everywhere(const std::vector<OtherNode>& others,
                        const std::vector<std::string>& lost) override;
-  void ways_told(const report::record::Ways& ways) override;
-  void say(const std::string& line) override;
-  std::string redact(std::string text) override;
+  void ways_told(const report::record::Ways& ways) override { ledger_.events().record(ways); }
+  void say(const std::string& line) override { voice_.say(line); }
+  std::string redact(std::string text) override { return ledger_.redactor().redact(text); }
   /// nullopt: there may be GPUs, and nobody has told how many.
   [[nodiscard]] std::optional<int> gpus_here() const;
   [[nodiscard]] EndedAttempt ended(const diagnose::Evidence& evidence) const;
@@ -115,7 +120,7 @@ class Run final : Attempt::Listener, RunProbe::Listener, Nodes::Listener, Shelf 
   RunVoice voice_;
   Notifier notifier_;
   GpuMemory gpu_memory_;
-  boost::asio::steady_timer timer_;
+  Alarm timer_;
   RunMachine machine_;
 
   std::unique_ptr<Nodes> nodes_;  ///< the other nodes; none where this one runs alone

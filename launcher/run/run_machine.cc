@@ -31,7 +31,7 @@ bool ends_what_does_not_handle_it(const launch::ReceivedSignal& event) {
 }  // namespace
 
 std::vector<RunAction> RunMachine::on(const RunEvent& event, TimePoint now) {
-  if (std::holds_alternative<Over>(state_)) return {};
+  if (is<Over>()) return {};
   actions_.clear();
   std::visit([&](const auto& one) { take(one, now); }, event);
   return std::exchange(actions_, {});
@@ -43,7 +43,7 @@ std::optional<TimePoint> RunMachine::deadline() const {
 }
 
 void RunMachine::take(const RunBegins&, TimePoint) {
-  if (!std::holds_alternative<Idle>(state_)) return;
+  if (!is<Idle>()) return;
   agrees_ = plan_.party.has_value();
   if (agrees_) actions_.push_back(JoinNodes{});
   if (!plan_.options.preflight) return begin({}, {});
@@ -52,20 +52,19 @@ void RunMachine::take(const RunBegins&, TimePoint) {
 }
 
 void RunMachine::take(const HostChecked& event, TimePoint) {
-  if (!std::holds_alternative<Checking>(state_)) return;
-  for (const std::string& line : event.report.lines) actions_.push_back(SayLine{line});
+  if (!is<Checking>()) return;
+  for (const std::string& line : event.report.lines) say(line);
   if (!event.report.trouble.empty())
-    actions_.push_back(SayLine{"warning: the job starts without the checks of the host: " +
-                               event.report.trouble + " (--no-preflight skips them)"});
+    say("warning: the job starts without the checks of the host: " + event.report.trouble +
+        " (--no-preflight skips them)");
   std::string blocked;
   std::vector<std::string> risks;
   for (const Finding& finding : event.report.findings) {
     actions_.push_back(RecordFinding{finding});
     if (finding.cause == cause::kOwnNameUnknown && may_name_the_loopback()) {
       by_loopback_ = true;
-      const std::string fact = finding.evidence.substr(0, finding.evidence.find(';'));
-      actions_.push_back(
-          SayLine{fact + ": torchrun's ranks are told 127.0.0.1 in its place (PET_LOCAL_ADDR)"});
+      say(finding.evidence.substr(0, finding.evidence.find(';')) +
+          ": torchrun's ranks are told 127.0.0.1 in its place (PET_LOCAL_ADDR)");
       continue;
     }
     if (finding.cause == cause::kEndpointNotOwn)
@@ -76,26 +75,23 @@ void RunMachine::take(const HostChecked& event, TimePoint) {
     else
       risks.push_back("risk: " + doctor::in_one_line(finding));
   }
-  for (const std::string& risk : risks) actions_.push_back(SayLine{risk});
+  for (const std::string& risk : risks) say(risk);
   if (!blocked.empty()) blocked += " (--no-preflight runs it all the same)";
   begin(std::move(risks), blocked);
 }
 
-// The loopback leads to all ranks of a job that is on this node alone.
-bool RunMachine::may_name_the_loopback() const {
-  return !agrees_ && plan_.nodes() == 1;
-}
-
 // A finding that forbids this node to start forbids it to all, so that none of them waits for it.
 void RunMachine::begin(std::vector<std::string> risks, const std::string& blocked) {
-  if (!blocked.empty()) actions_.push_back(SayFailure{blocked});
-  if (agrees_) {
-    state_ = Gathering{};
-    if (!blocked.empty()) risks = {blocked};
-    return actions_.push_back(TellReady{std::move(risks), !blocked.empty()});
-  }
+  if (!agrees_) return start_unless(blocked);
+  if (!blocked.empty()) complain(blocked);
+  state_ = Gathering{};
+  if (!blocked.empty()) risks = {blocked};
+  actions_.push_back(TellReady{std::move(risks), !blocked.empty()});
+}
+
+void RunMachine::start_unless(const std::string& blocked) {
   if (blocked.empty()) return start(plan_.chain.front());
-  end(exit_code_of(Errc::blocked), blocked);
+  fail_with(exit_code_of(Errc::blocked), blocked);
 }
 
 void RunMachine::start(const profile::Profile& profile) {
@@ -105,11 +101,8 @@ void RunMachine::start(const profile::Profile& profile) {
     return actions_.push_back(ProposeAttempt{profile_, attempts_ + 1, former_port_});
   }
   state_ = Attempting{};
-  actions_.push_back(StartAttempt{resume_ ? plan::resumed(profile_, *resume_) : profile_,
-                                  attempts_ + 1,
-                                  former_port_,
-                                  {},
-                                  by_loopback_});
+  const profile::Profile as = resume_ ? plan::resumed(profile_, *resume_) : profile_;
+  actions_.push_back(StartAttempt{as, attempts_ + 1, former_port_, {}, by_loopback_});
 }
 
 void RunMachine::note_profile(const profile::Profile& profile) {
@@ -120,25 +113,19 @@ void RunMachine::note_profile(const profile::Profile& profile) {
   retries_of_profile_ = 0;
 }
 
-void RunMachine::take(const LeadsNodes&, TimePoint) {
-  leads_ = true;
-}
-
 // Only before the first attempt: every later one follows from the diagnosis of the one before.
 void RunMachine::take(const NodesReady& event, TimePoint) {
-  if (!std::holds_alternative<Gathering>(state_) || attempts_ > 0) return;
-  for (const std::string& line : event.lines) actions_.push_back(SayLine{line});
+  if (!is<Gathering>() || attempts_ > 0) return;
+  for (const std::string& line : event.lines) say(line);
   for (const Finding& finding : event.findings) {
     actions_.push_back(RecordFinding{finding});
-    actions_.push_back(SayLine{"risk: " + doctor::in_one_line(finding)});
+    say("risk: " + doctor::in_one_line(finding));
   }
-  if (event.blocked.empty()) return start(plan_.chain.front());
-  actions_.push_back(SayFailure{event.blocked});
-  end(exit_code_of(Errc::blocked), event.blocked);
+  start_unless(event.blocked);
 }
 
 void RunMachine::take(const AttemptAgreed& event, TimePoint) {
-  if (!std::holds_alternative<Gathering>(state_)) return;
+  if (!is<Gathering>()) return;
   // This node's chain may be another than the leader's, so the profile is looked up by its name.
   if (profile_.name != event.go.profile) {
     const auto named = shelf_.profile_named(event.go.profile);
@@ -158,8 +145,8 @@ void RunMachine::take(const AttemptAgreed& event, TimePoint) {
 void RunMachine::take(const AgreedOnNone& event, TimePoint) {
   agrees_ = false;
   actions_.push_back(PartFromNodes{});
-  actions_.push_back(SayLine{event.why + "; this node now runs alone, with one attempt"});
-  if (std::holds_alternative<Gathering>(state_)) start(plan_.chain.front());
+  say(event.why + "; this node now runs alone, with one attempt");
+  if (is<Gathering>()) start(plan_.chain.front());
 }
 
 // Where the other nodes may well have no safelaunch, the job starts as it would without one.
@@ -168,30 +155,22 @@ void RunMachine::take(const NodesRefused& event, TimePoint now) {
     return take(AgreedOnNone{"warning: no agreement with the other nodes: " + event.error.message},
                 now);
   agrees_ = false;
-  actions_.push_back(SayFailure{event.error.message});
-  end(exit_code_of(event.error.code), event.error.message);
+  fail_with(exit_code_of(event.error.code), event.error.message);
 }
 
 void RunMachine::take(const EndedByNodes& event, TimePoint) {
   state_ = Idle{};
   ++attempts_;
-  actions_.push_back(
-      RecordAttempt{summary_of_given_up({attempts_, profile_.name, event.record}, {})});
-  actions_.push_back(SayFailure{event.why});
-  end(event.exit_code, event.why);
-}
-
-void RunMachine::take(const SignalPassedOn&, TimePoint) {
-  passed_on_ = true;
+  actions_.push_back(RecordAttempt{summary_of_given_up(finished(event.record), {})});
+  fail_with(event.exit_code, event.why);
 }
 
 void RunMachine::take(const EndAgreed& event, TimePoint) {
   agrees_ = false;  // nobody is left to agree with
   record_undecided();
   if (!event.why.empty() && !is_told_here())
-    actions_.push_back(
-        SayFailure{last_.went_well ? "this node's ranks succeeded, but the job failed: " + event.why
-                                   : event.why});
+    complain((last_.went_well ? "this node's ranks succeeded, but the job failed: " : "") +
+             event.why);
   end(event.exit_code, event.why);
 }
 
@@ -203,13 +182,13 @@ bool RunMachine::is_told_here() const {
 }
 
 void RunMachine::take(const AttemptStarted&, TimePoint) {
-  if (attempts_ == 0 && !agrees_ && std::holds_alternative<Attempting>(state_))
+  if (attempts_ == 0 && !agrees_ && is<Attempting>())
     actions_.push_back(ProbeBesideAttempt{profile_});
 }
 
 void RunMachine::take(const AttemptNotStarted& event, TimePoint) {
-  actions_.push_back(SayFailure{event.error.message});
-  const bool agreed = agrees_ && std::holds_alternative<Attempting>(state_);
+  complain(event.error.message);
+  const bool agreed = agrees_ && is<Attempting>();
   if (agreed) actions_.push_back(TellNotStarted{event.error});
   // A member leaves the decision to the leader, which knows how the other nodes fared.
   if (agreed && !leads_) return void(state_ = Gathering{});
@@ -238,10 +217,6 @@ void RunMachine::take(const AttemptEnded& event, TimePoint) {
   actions_.push_back(RecordAttempt{std::move(summary)});
 }
 
-void RunMachine::take(const OverEverywhere& event, TimePoint) {
-  if (std::holds_alternative<Attempting>(state_)) decide(event.attempt);
-}
-
 void RunMachine::decide(const EndedAttempt& attempt) {
   const auto attempting = std::get<Attempting>(std::exchange(state_, Idle{}));
   ++attempts_;
@@ -254,14 +229,14 @@ void RunMachine::decide(const EndedAttempt& attempt) {
 
 // The news of other nodes are missing, so the cause is the one that shows here.
 report::AttemptSummary RunMachine::summary_here(int number, const EndedAttempt& attempt) const {
-  const FinishedAttempt finished{number, profile_.name, attempt.record};
-  if (went_well(attempt.record)) return summary_of(finished);
-  if (attempt.record.gave_way) return summary_of_given_up(finished, attempt.record.ended_because);
-  return summary_of(finished, diagnose::diagnose(attempt.evidence, shelf_.catalogue()), plan_);
+  const FinishedAttempt here{number, profile_.name, attempt.record};
+  if (went_well(attempt.record)) return summary_of(here);
+  if (attempt.record.gave_way) return summary_of_given_up(here, attempt.record.ended_because);
+  return summary_of(here, diagnose::diagnose(attempt.evidence, shelf_.catalogue()), plan_);
 }
 
 void RunMachine::succeed(const EndedAttempt& attempt) {
-  actions_.push_back(RecordAttempt{summary_of({attempts_, profile_.name, attempt.record})});
+  actions_.push_back(RecordAttempt{summary_of(finished(attempt.record))});
   if (!attempt.record.swept.empty()) actions_.push_back(TellSwept{});
   actions_.push_back(KeepWhatWorked{profile_, attempts_});
   end(0, {});
@@ -272,8 +247,7 @@ void RunMachine::fail(const EndedAttempt& attempt) {
   evidence.confirmations.insert(evidence.confirmations.end(), facts_.begin(), facts_.end());
   const diagnose::Diagnosis diagnosis = diagnose::diagnose(evidence, shelf_.catalogue());
   exit_code_ = diagnose::exit_status_of(attempt.evidence, diagnosis);
-  report::AttemptSummary summary =
-      summary_of({attempts_, profile_.name, attempt.record}, diagnosis, plan_);
+  report::AttemptSummary summary = summary_of(finished(attempt.record), diagnosis, plan_);
   if (stands_as_before(attempt) && summary.failure)
     summary.failure->explanation += " The ranks stood at the same places in the attempt before.";
   // A signal that ended the attempt is its cause, and stands in the record already.
@@ -316,10 +290,8 @@ bool RunMachine::stands_as_before(const EndedAttempt& attempt) {
 }
 
 void RunMachine::switch_profile(const EndedAttempt& attempt, const SwitchFound& found) {
-  report::AttemptSummary summary =
-      summary_of({attempts_, profile_.name, attempt.record}, found.diagnosis, plan_);
   strike(attempt.refuted);
-  follow(std::move(summary), found.step);
+  follow(summary_of(finished(attempt.record), found.diagnosis, plan_), found.step);
 }
 
 void RunMachine::take_seen(const EndedAttempt& attempt) {
@@ -338,35 +310,24 @@ void RunMachine::take_seen(const EndedAttempt& attempt) {
 void RunMachine::strike(const std::vector<std::string>& refuted) {
   for (const std::string& name : refuted) {
     if (std::ranges::find(tried_, name) != tried_.end()) continue;
-    actions_.push_back(
-        SayLine{fmt::format("skipping {}: a probe showed that it fails here", name)});
+    say(fmt::format("skipping {}: a probe showed that it fails here", name));
     tried_.insert(tried_.begin(), name);
   }
 }
 
 plan::RunProgress RunMachine::progress(const diagnose::Diagnosis& diagnosis,
                                        std::vector<std::string> tried, int attempts) const {
+  plan::RunProgress now{attempts, profile_, std::move(tried), {},      seen_, warned_,
+                        agrees_,  {},       impasses_,        resumed_};
   // A healthy run, and one that only starts again, need no further profile.
-  const bool falls_back = std::holds_alternative<diagnose::FallBack>(diagnosis.decision);
-  return {attempts,
-          profile_,
-          std::move(tried),
-          falls_back ? shelf_.all_profiles() : std::span<const profile::Profile>{},
-          seen_,
-          warned_,
-          agrees_,
-          std::nullopt,
-          impasses_,
-          resumed_};
+  if (std::holds_alternative<diagnose::FallBack>(diagnosis.decision))
+    now.known = shelf_.all_profiles();
+  return now;
 }
 
-plan::NextStep RunMachine::step_after(const diagnose::Diagnosis& diagnosis) const {
-  return plan::next_step(plan_, diagnosis, progress(diagnosis, tried_, attempts_));
-}
-
-plan::NextStep RunMachine::would_follow(const diagnose::Diagnosis& diagnosis,
-                                        const std::vector<std::string>& tried) const {
-  return plan::next_step(plan_, diagnosis, progress(diagnosis, tried, attempts_ + 1));
+plan::NextStep RunMachine::step_after(const diagnose::Diagnosis& diagnosis,
+                                      std::vector<std::string> tried, int attempts) const {
+  return plan::next_step(plan_, diagnosis, progress(diagnosis, std::move(tried), attempts));
 }
 
 // Once a run, where NCCL itself failed, or ranks in it: seconds of probing save attempts of
@@ -386,31 +347,22 @@ std::vector<profile::Profile> RunMachine::candidates_after(
   std::vector<profile::Profile> candidates;
   std::vector<std::string> tried = tried_;
   while (true) {
-    const plan::NextStep step =
-        plan::next_step(plan_, diagnosis, progress(diagnosis, tried, attempts_));
+    const plan::NextStep step = step_after(diagnosis, tried, attempts_);
     if (!step.profile) return candidates;
     if (step.profile->backend == profile::Backend::keep) candidates.push_back(*step.profile);
     tried.push_back(step.profile->name);
   }
 }
 
-// Without a probe the order of the chain decides.
-void RunMachine::take(const CannotProbe&, TimePoint) {
-  if (!std::holds_alternative<Probing>(state_)) return;
-  auto [summary, diagnosis] = std::get<Probing>(std::exchange(state_, Idle{}));
-  const plan::NextStep step = step_after(diagnosis);
-  step.profile ? follow(std::move(summary), step) : give_up(std::move(summary), diagnosis, step);
-}
-
 void RunMachine::take(const ProfileChosen& event, TimePoint) {
-  if (!std::holds_alternative<Probing>(state_)) return;
+  if (!is<Probing>()) return;
   auto [summary, diagnosis] = std::get<Probing>(std::exchange(state_, Idle{}));
   strike(event.refuted);
-  plan::NextStep step = step_after(diagnosis);
+  plan::NextStep step = step_after(diagnosis, tried_, attempts_);
   if (!step.profile) return give_up(std::move(summary), diagnosis, step);
   const auto candidates = candidates_after(diagnosis);
   const auto chosen = std::ranges::find(candidates, event.profile, &profile::Profile::name);
-  // Where no profile worked in a probe, the next of the chain is tried all the same.
+  // Where nothing could be probed, or no profile worked there, the order of the chain decides.
   if (chosen != candidates.end()) {
     step.profile = *chosen;
     step.why = "a probe showed that it works here, and none is faster";
@@ -432,7 +384,7 @@ void RunMachine::follow(report::AttemptSummary summary, const plan::NextStep& st
 void RunMachine::take(const MemoryBack& event, TimePoint now) {
   const auto* waiting = std::get_if<Waiting>(&state_);
   if (waiting == nullptr) return;
-  if (!event.trouble.empty()) actions_.push_back(SayLine{"warning: " + event.trouble});
+  if (!event.trouble.empty()) say("warning: " + event.trouble);
   if (waiting->pause == Duration::zero()) return start(profile::Profile(waiting->profile));
   state_ = Pausing{waiting->profile, now + waiting->pause};
 }
@@ -464,26 +416,21 @@ void RunMachine::take(const launch::ReceivedSignal& event, TimePoint now) {
   if (attempting != nullptr && !attempting->ended_here)
     return actions_.push_back(SignalAttempt{event});
   // Nothing of the job is there yet that could make a word of it.
-  if (!ends && is_before_the_job() && ends_what_does_not_handle_it(event) && !agrees_)
-    return end(128 + event.signal, "interrupted by " + signal_name(event.signal));
+  const bool before_the_job = is<Idle>() || is<Checking>();
+  if (!ends && before_the_job && ends_what_does_not_handle_it(event) && !agrees_)
+    return end_by(event.signal);
   // Between two attempts there is nothing to be stopped but our own waiting.
   if (!ends) return drop_next_attempt();
   // The other nodes answer at once; a person who asks twice does not wait for them.
   if (agrees_ && !std::exchange(signalled_, true)) return;
   agrees_ = false;
   record_undecided();
-  end(128 + event.signal, "interrupted by " + signal_name(event.signal));
-}
-
-bool RunMachine::is_before_the_job() const {
-  return std::holds_alternative<Idle>(state_) || std::holds_alternative<Checking>(state_);
+  end_by(event.signal);
 }
 
 // The end of the job has been announced while the next attempt waited for memory or a port.
 void RunMachine::drop_next_attempt() {
-  const bool waits =
-      std::holds_alternative<Waiting>(state_) || std::holds_alternative<Pausing>(state_);
-  if (waits && warned_) end(exit_code_, plan::describe_warning());
+  if (warned_ && (is<Waiting>() || is<Pausing>())) end(exit_code_, plan::describe_warning());
 }
 
 // The attempt of which nothing has been decided yet belongs to the report all the same.
@@ -504,6 +451,15 @@ void RunMachine::give_up(report::AttemptSummary summary, const diagnose::Diagnos
   if (plan_.options.json) actions_.push_back(TellFirstFailure{diagnosis});
   end(exit_code_, step.why);
   if (!plan_.options.json) actions_.push_back(TellFirstFailure{diagnosis});
+}
+
+void RunMachine::end_by(int signal) {
+  end(128 + signal, "interrupted by " + signal_name(signal));
+}
+
+void RunMachine::fail_with(int exit_code, const std::string& why) {
+  complain(why);
+  end(exit_code, why);
 }
 
 // Where nodes agree, the run goes on until EndAgreed has come back: else this node would leave

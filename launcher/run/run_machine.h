@@ -44,11 +44,9 @@ struct SwitchFound {
   diagnose::Diagnosis diagnosis;
   plan::NextStep step;
 };
-/// There is nothing to probe with, or nothing to probe.
-struct CannotProbe {};
-/// The probe between two attempts is over.
+/// The probe between two attempts is over, or cannot be.
 struct ProfileChosen {
-  std::string profile;  ///< the fastest that works; empty: none does
+  std::string profile;  ///< the fastest that works; empty: none does, or nobody knows
   std::vector<std::string> refuted;
 };
 /// The GPUs' memory is back, or has been waited for in vain.
@@ -103,9 +101,9 @@ struct EndAgreed {
 
 using RunEvent =
     std::variant<RunBegins, HostChecked, AttemptStarted, AttemptNotStarted, AttemptEnded,
-                 SwitchFound, CannotProbe, ProfileChosen, MemoryBack, PauseOver, LeadsNodes,
-                 NodesReady, AttemptAgreed, AgreedOnNone, NodesRefused, OverEverywhere,
-                 EndedByNodes, SignalPassedOn, EndAgreed, launch::ReceivedSignal>;
+                 SwitchFound, ProfileChosen, MemoryBack, PauseOver, LeadsNodes, NodesReady,
+                 AttemptAgreed, AgreedOnNone, NodesRefused, OverEverywhere, EndedByNodes,
+                 SignalPassedOn, EndAgreed, launch::ReceivedSignal>;
 
 /// Check the host; HostChecked follows.
 struct CheckHost {};
@@ -129,7 +127,7 @@ struct SignalAttempt {
 };
 /// The attempt that runs is to end for another profile; AttemptEnded follows.
 struct EndAttemptForAnother {};
-/// Probe these, now that no attempt runs; CannotProbe or ProfileChosen follows.
+/// Probe these, now that no attempt runs; ProfileChosen follows.
 struct ProbeCandidates {
   profile::Profile failed;
   std::vector<profile::Profile> candidates;
@@ -268,7 +266,9 @@ class RunMachine {
   /// The step that the chain would take after the present attempt if it were lost for this reason,
   /// and if the profiles of `tried` had failed.
   [[nodiscard]] plan::NextStep would_follow(const diagnose::Diagnosis& diagnosis,
-                                            const std::vector<std::string>& tried) const;
+                                            const std::vector<std::string>& tried) const {
+    return step_after(diagnosis, tried, attempts_ + 1);
+  }
 
  private:
   struct Idle {};
@@ -301,27 +301,39 @@ class RunMachine {
   void take(const AttemptNotStarted& event, TimePoint now);
   void take(const AttemptEnded& event, TimePoint now);
   void take(const SwitchFound& event, TimePoint now);
-  void take(const CannotProbe& event, TimePoint now);
   void take(const ProfileChosen& event, TimePoint now);
   void take(const MemoryBack& event, TimePoint now);
   void take(const PauseOver& event, TimePoint now);
-  void take(const LeadsNodes& event, TimePoint now);
+  void take(const LeadsNodes&, TimePoint) { leads_ = true; }
   void take(const NodesReady& event, TimePoint now);
   void take(const AttemptAgreed& event, TimePoint now);
   void take(const AgreedOnNone& event, TimePoint now);
   void take(const NodesRefused& event, TimePoint now);
-  void take(const OverEverywhere& event, TimePoint now);
+  void take(const OverEverywhere& event, TimePoint) {
+    if (is<Attempting>()) decide(event.attempt);
+  }
   void take(const EndedByNodes& event, TimePoint now);
-  void take(const SignalPassedOn& event, TimePoint now);
+  void take(const SignalPassedOn&, TimePoint) { passed_on_ = true; }
   void take(const EndAgreed& event, TimePoint now);
   void take(const launch::ReceivedSignal& event, TimePoint now);
 
+  template <class State>
+  [[nodiscard]] bool is() const {
+    return std::holds_alternative<State>(state_);
+  }
+  void say(std::string line) { actions_.push_back(SayLine{std::move(line)}); }
+  void complain(std::string line) { actions_.push_back(SayFailure{std::move(line)}); }
+
   void begin(std::vector<std::string> risks, const std::string& blocked);
+  void start_unless(const std::string& blocked);
   void note_profile(const profile::Profile& profile);
-  [[nodiscard]] plan::NextStep step_after(const diagnose::Diagnosis& diagnosis) const;
+  [[nodiscard]] plan::NextStep step_after(const diagnose::Diagnosis& diagnosis,
+                                          std::vector<std::string> tried, int attempts) const;
   void record_undecided();
-  [[nodiscard]] bool is_before_the_job() const;
   void drop_next_attempt();
+  [[nodiscard]] FinishedAttempt finished(const AttemptRecord& record) const {
+    return {attempts_, profile_.name, record};
+  }
   [[nodiscard]] report::AttemptSummary summary_here(int number, const EndedAttempt& attempt) const;
   [[nodiscard]] bool is_told_here() const;
   [[nodiscard]] bool is_echo(const launch::ReceivedSignal& event, TimePoint now);
@@ -330,7 +342,8 @@ class RunMachine {
   void succeed(const EndedAttempt& attempt);
   void fail(const EndedAttempt& attempt);
   void switch_profile(const EndedAttempt& attempt, const SwitchFound& found);
-  [[nodiscard]] bool may_name_the_loopback() const;
+  /// The loopback leads to all ranks of a job that is on this node alone.
+  [[nodiscard]] bool may_name_the_loopback() const { return !agrees_ && plan_.nodes() == 1; }
   void take_seen(const EndedAttempt& attempt);
   [[nodiscard]] bool stands_as_before(const EndedAttempt& attempt);
   [[nodiscard]] plan::NextStep step_from_checkpoint(const AttemptRecord& record,
@@ -346,6 +359,8 @@ class RunMachine {
   void follow(report::AttemptSummary summary, const plan::NextStep& step);
   void give_up(report::AttemptSummary summary, const diagnose::Diagnosis& diagnosis,
                const plan::NextStep& step);
+  void end_by(int signal);
+  void fail_with(int exit_code, const std::string& why);
   void end(int exit_code, std::string stopped_because);
 
   const plan::RunPlan& plan_;

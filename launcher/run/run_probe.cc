@@ -93,7 +93,8 @@ struct RunProbe::State {
   ranks::Services services;
   const plan::RunPlan& plan;
   ProbeMeans means;
-  Listener& listener;
+  const RunMachine& machine;
+  OnEvent on_event;
   std::optional<probe::Campaign> campaign{};    ///< decides beside an attempt
   std::optional<probe::Selection> selection{};  ///< decides between two attempts
   std::vector<profile::Profile> candidates{};
@@ -109,6 +110,7 @@ struct RunProbe::State {
   void take(const probe::Outcome& outcome);
   void record(const std::string& profile, const probe::Outcome& outcome) const;
   void probe_next_candidate();
+  [[nodiscard]] std::vector<std::string> refuted() const;
   [[nodiscard]] plan::NextStep after(const probe::Outcome& outcome);
   void act_on(const probe::CampaignEvent& event);
   void perform(const probe::StartProbe& action);
@@ -143,7 +145,7 @@ void RunProbe::State::record(const std::string& profile, const probe::Outcome& o
 
 void RunProbe::State::probe_next_candidate() {
   const std::string* name = selection->probing();
-  if (name == nullptr) return listener.on_chosen(selection->chosen());
+  if (name == nullptr) return on_event(ProfileChosen{selection->chosen(), refuted()});
   const auto profile = std::ranges::find(candidates, *name, &profile::Profile::name);
   start(*profile, probe::Beside::nobody, [this](const probe::Outcome& outcome) {
     record(*selection->probing(), outcome);
@@ -163,7 +165,7 @@ plan::NextStep RunProbe::State::after(const probe::Outcome& outcome) {
   if (!diagnosis) diagnosis = probe::diagnosis_of(outcome);
   std::vector<std::string> tried = safelaunch::probe::refuted(campaign->probed());
   tried.push_back(campaign->probing());
-  plan::NextStep step = listener.would_follow(*diagnosis, tried);
+  plan::NextStep step = machine.would_follow(*diagnosis, tried);
   const bool can_be_probed = step.profile && step.profile->backend == profile::Backend::keep;
   return can_be_probed ? step : plan::NextStep{};
 }
@@ -185,12 +187,12 @@ void RunProbe::State::perform(const probe::StopProbe&) {
 
 void RunProbe::State::perform(const probe::SwitchProfile&) {
   probing.why += ", and a probe showed that it works here";
-  listener.on_switch(*diagnosis, probing);
+  on_event(SwitchFound{*diagnosis, probing});
 }
 
 RunProbe::RunProbe(const ranks::Services& services, const plan::RunPlan& plan, ProbeMeans means,
-                   Listener& listener)
-    : state_(new State{services, plan, std::move(means), listener}) {}
+                   const RunMachine& machine, OnEvent on_event)
+    : state_(new State{services, plan, std::move(means), machine, std::move(on_event)}) {}
 
 RunProbe::~RunProbe() = default;
 
@@ -217,11 +219,14 @@ void RunProbe::end() {
 }
 
 std::vector<std::string> RunProbe::refuted() const {
+  return state_->refuted();
+}
+
+std::vector<std::string> RunProbe::State::refuted() const {
   std::vector<std::string> names;
-  if (state_->campaign) names = safelaunch::probe::refuted(state_->campaign->probed());
-  if (state_->selection)
-    std::ranges::move(safelaunch::probe::refuted(state_->selection->probed()),
-                      std::back_inserter(names));
+  if (campaign) names = safelaunch::probe::refuted(campaign->probed());
+  if (selection)
+    std::ranges::move(safelaunch::probe::refuted(selection->probed()), std::back_inserter(names));
   return names;
 }
 

@@ -1,9 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 
-#include "safelaunch/diagnose/diagnosis.h"
-#include "safelaunch/plan/next_step.h"
+#include "run_machine.h"
 #include "safelaunch/plan/plan.h"
 #include "safelaunch/probe/policy.h"
 #include "safelaunch/ranks/services.h"
@@ -29,23 +29,12 @@ struct ProbeMeans {
 /// attempts, all that may follow (a probe::Selection). Destroying it kills the probe, at once.
 class RunProbe {
  public:
-  class Listener {
-   public:
-    /// The chain's next step if the profiles of `tried` have failed.
-    [[nodiscard]] virtual plan::NextStep would_follow(const diagnose::Diagnosis& diagnosis,
-                                                      const std::vector<std::string>& tried) = 0;
-    /// The attempt is to be ended: `diagnosis` says why it cannot work, `step` what does.
-    virtual void on_switch(const diagnose::Diagnosis& diagnosis, const plan::NextStep& step) = 0;
-    /// The fastest profile that works; empty: none does.
-    virtual void on_chosen(const std::string& profile) = 0;
+  /// Takes SwitchFound and ProfileChosen.
+  using OnEvent = std::function<void(const RunEvent&)>;
 
-   protected:
-    ~Listener() = default;
-  };
-
-  /// `plan` must outlive it.
+  /// `plan` and `machine`, which knows the steps that would follow, must outlive it.
   RunProbe(const ranks::Services& services, const plan::RunPlan& plan, ProbeMeans means,
-           Listener& listener);
+           const RunMachine& machine, OnEvent on_event);
   RunProbe(const RunProbe&) = delete;
   RunProbe& operator=(const RunProbe&) = delete;
   ~RunProbe();

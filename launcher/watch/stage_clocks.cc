@@ -39,8 +39,7 @@ std::string in_seconds(Clock::duration duration) {
 
 const RankState& Stages::state_of(Rank rank) const {
   static const RankState unknown;
-  const auto found = ranks_.find(rank);
-  if (found != ranks_.end() && found->second.known()) return found->second;
+  if (const RankState* found = find(rank); found && found->known()) return *found;
   const bool on_this_host = may_be_here(rank) && (nameless_here_ || !meet_beyond_this_host());
   return on_this_host ? others_ : unknown;
 }

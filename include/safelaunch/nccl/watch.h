@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <variant>
 
 #include "safelaunch/base/environment.h"
 #include "safelaunch/base/event.h"
@@ -83,30 +84,32 @@ struct Record {
 /// connecting"; empty where nobody waits in NCCL.
 [[nodiscard]] std::string describe_standing(const Record& record);
 
+// The news of NCCL's log.
+/// How far a rank is.
+struct Progress {
+  Event event;
+};
+/// A WARN, ATTN or HINT that is not on the terminal already; each text once.
+struct Spoke {
+  std::optional<Rank> rank;
+  Said said;
+};
+using LogNews = std::variant<Progress, Contradiction, Spoke>;
+
 /// The NCCL of one attempt, followed by its logs: says as events how far the ranks have come, and
 /// hands on what NCCL says to people. Nothing here wakes up but by NCCL's own writing. Use it on
 /// the io_context's thread.
 class Watch {
  public:
-  class Listener {
-   public:
+  struct Observer {
     /// The rank of a process that NCCL names; the part is that in its communicator, if known.
-    [[nodiscard]] virtual std::optional<RankStarted> whose(
-        const ProcessName& who, const std::optional<Part>& part) const = 0;
-    /// The number of ranks in the job; 0: not known.
-    [[nodiscard]] virtual int world_size() const = 0;
-    virtual void on_nccl_event(const Event& event) = 0;
-    virtual void on_nccl_contradiction(const Contradiction& found) = 0;
-    /// A WARN, ATTN or HINT that is not on the terminal already; each text once.
-    virtual void on_nccl_said(std::optional<Rank> rank, const Said& said) = 0;
-
-   protected:
-    ~Listener() = default;
+    std::function<std::optional<RankStarted>(const ProcessName&, const std::optional<Part>&)> whose;
+    std::function<int()> world_size;  ///< the number of ranks in the job; 0: not known
+    std::function<bool()> expects;    ///< whether a log may come at all, asked once
+    std::function<void(const LogNews&)> hear;
   };
 
-  /// `expects`: whether a log may come at all, asked once (log_follower.h).
-  Watch(boost::asio::io_context& io, Listening listening, std::function<bool()> expects,
-        Listener& listener);
+  Watch(boost::asio::io_context& io, Listening listening, Observer observer);
 
   /// The job has written something to its own output.
   void saw_output(output::StreamId stream, std::string_view bytes);
@@ -127,7 +130,7 @@ class Watch {
                                                  const std::optional<Part>& part);
 
   Listening listening_;
-  Listener& listener_;
+  Observer observer_;
   Job job_;
   std::optional<LogFollower> follower_;
   std::map<std::string, ProcessName> writer_of_;  // file → its process

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 
 #include "safelaunch/base/alarm.h"
@@ -12,6 +13,8 @@
 #include "safelaunch/watch/rank_state.h"
 
 namespace safelaunch::ranks {
+
+struct DriverSilent;
 
 /// Decides when ranks that stand still with the CUDA driver loaded are a reason to ask the driver,
 /// and when its silence counts. A driver that answers lets the ranks rest, and is asked again only
@@ -56,20 +59,15 @@ class DriverWatch {
     Duration still;   ///< so long ranks may stand still before the driver is asked; 0: never asked
     Duration answer;  ///< the time that the driver has to answer
   };
-  class Listener {
-   public:
-    [[nodiscard]] virtual const std::map<Rank, watch::RankState>& ranks_now() const = 0;
-    /// The driver is silent: `ranks` stand still in it, and `text` says what was asked.
-    virtual void on_driver_silent(const std::vector<Rank>& ranks, const std::string& text) = 0;
 
-   protected:
-    ~Listener() = default;
-  };
-
-  DriverWatch(const Services& services, const Limits& limits, Listener& listener)
+  /// `ranks` are those of the job as they are seen at present.
+  DriverWatch(const Services& services, const Limits& limits,
+              const std::map<Rank, watch::RankState>& ranks,
+              std::function<void(const DriverSilent&)> on_silent)
       : services_(services),
         limits_(limits),
-        listener_(listener),
+        ranks_(ranks),
+        on_silent_(std::move(on_silent)),
         timer_(services.io),
         sampler_(table_),
         doubt_(limits.still) {}
@@ -88,7 +86,8 @@ class DriverWatch {
 
   Services services_;
   Limits limits_;
-  Listener& listener_;
+  const std::map<Rank, watch::RankState>& ranks_;
+  std::function<void(const DriverSilent&)> on_silent_;
   Alarm timer_;
   host::Procfs table_;
   watch::ActivitySampler sampler_;

@@ -11,9 +11,9 @@
 #include "safelaunch/clean/stale_file.h"
 #include "safelaunch/host/activity.h"
 #include "safelaunch/nccl/job.h"
-#include "safelaunch/nccl/watch.h"
 #include "safelaunch/ranks/node_ranks.h"
 #include "safelaunch/ranks/rank_questions.h"
+#include "safelaunch/ranks/ranks_tell.h"
 #include "safelaunch/ranks/worlds.h"
 #include "safelaunch/report/record.h"
 #include "safelaunch/stacks/question.h"
@@ -110,14 +110,7 @@ struct HookFlooded {
   ProcessId process;
 };
 /// NCCL's log tells how far a rank is.
-struct NcclTold {
-  Event event;
-};
-/// NCCL has said something to people.
-struct NcclSpoke {
-  std::optional<Rank> rank;
-  nccl::Said said;
-};
+using NcclTold = nccl::Progress;
 /// The result of TakeLook.
 struct LookTaken {
   std::vector<ProcessId> running;  ///< the processes that still run, of those whose hook is silent
@@ -235,40 +228,14 @@ struct RecordEvent {
 struct RecordSome {
   report::record::Event event;
 };
-/// The attempt is lost.
-struct TellVerdict {
-  Failure verdict;
-};
-/// A rank waits for the others, or has begun to connect.
-struct TellMeeting {};
 /// Every rank has its first collective behind it: nothing is looked at any more.
 struct BeginTraining {};
-/// The status line; empty: none.
-struct ShowStatus {
-  std::string line;
-};
-/// A line about the wait, for output without a status line: once half of the deadline is over, then
-/// now and then.
-struct ShowWaiting {
-  std::string line;
-};
-/// Tell the user this in a line of its own.
-struct TellNotice {
-  std::string text;
-};
-struct TellNcclSaid {
-  NcclSpoke words;
-};
-/// The launcher has started its ranks again: what was written before is of a former life.
-struct TellNewLife {};
-/// The last rank has ended while the job was stopped.
-struct TellRanksGone {};
-
+/// The last ones are only told (ranks_tell.h).
 using WatchAction =
     std::variant<WatchExit, AskWhetherItHears, TakeLook, SampleRanks, SampleOthers, FindUser,
                  AskPlaces, RemoveLocks, ShowStacks, PassAnswer, RecordEvent, RecordSome,
-                 TellVerdict, TellMeeting, BeginTraining, ShowStatus, ShowWaiting, TellNotice,
-                 TellNcclSaid, TellNewLife, TellRanksGone>;
+                 TellVerdict, BeginTraining, TellMeeting, ShowStatus, ShowWaiting, TellNotice,
+                 NcclSpoke, TellNewLife, TellRanksGone>;
 
 /// Knows which process speaks for which rank, and decides what its words, its end and a look at
 /// /proc mean: the events for `Stages`, the looks and their times, the questions to ranks, and the
@@ -290,7 +257,10 @@ class RankMachine {
   /// Whether a message can be understood only with the processes above the one that sent it.
   [[nodiscard]] bool wants_line(ProcessId process, const watch::HookMessage& message) const;
   /// The parent of a process, as the process told it; 0: it has not.
-  [[nodiscard]] int parent_of(ProcessId process) const;
+  [[nodiscard]] int parent_of(ProcessId process) const {
+    const auto known = parents_.find(process);
+    return known == parents_.end() ? 0 : known->second;
+  }
 
   [[nodiscard]] bool frozen() const { return frozen_; }
   /// Whether the ranks are judged: no verdict has fallen, and the training has not begun.
@@ -318,12 +288,16 @@ class RankMachine {
   void take(const HookFlooded& event, TimePoint now);
   void take(const NcclTold& event, TimePoint now);
   void take(const nccl::Contradiction& event, TimePoint now);
-  void take(const NcclSpoke& event, TimePoint now);
+  void take(const NcclSpoke& event, TimePoint) {
+    if (!frozen_) actions_.push_back(event);
+  }
   void take(const LookTaken& event, TimePoint now);
   void take(const RanksSampled& event, TimePoint now);
   void take(const OthersSampled& event, TimePoint now);
   void take(const AnotherUserRuns& event, TimePoint now);
-  void take(const DriverSilent& event, TimePoint now);
+  void take(const DriverSilent& event, TimePoint now) {
+    if (judging()) follow(stages_.driver_is_silent(event.ranks, event.text, now));
+  }
   void take(const AllStandStill& event, TimePoint now);
   void take(const PlacesTold& event, TimePoint now);
   void take(const NodeSpoke& event, TimePoint now);
@@ -331,15 +305,15 @@ class RankMachine {
   void take(const LeaderWatches& event, TimePoint now);
   void take(const StacksWanted& event, TimePoint now);
   void take(const WatchTimePassed& event, TimePoint now);
-  void take(const WatchFreezes& event, TimePoint now);
+  void take(const WatchFreezes&, TimePoint) { frozen_ = true; }
 
   // The events that `Stages` takes, and the actions that it asks for.
-  void feed(const Event& event, TimePoint now);
+  void feed(const Event& event, TimePoint now) { feed(std::span(&event, 1), now); }
   void feed(std::span<const Event> events, TimePoint now);
   void follow(const std::vector<watch::StageAction>& wanted);
   void perform(const Failure& verdict);
-  void perform(const watch::StatusChanged& status);
-  void perform(const watch::JobTraining& training);
+  void perform(const watch::StatusChanged& status) { status_.text = status.text; }
+  void perform(const watch::JobTraining&) { actions_.push_back(BeginTraining{}); }
 
   // The words of a hook.
   void note_finished(ProcessId process, const watch::HookMessage& message);
@@ -366,7 +340,10 @@ class RankMachine {
   void watch_exit(Rank rank, ProcessId process);
   void end_late(const RankExited& end);
   [[nodiscard]] bool is_helper(const RankRaised& raised) const;
-  [[nodiscard]] bool is_rank(Rank rank, ProcessId process) const;
+  [[nodiscard]] bool is_rank(Rank rank, ProcessId process) const {
+    const watch::RankState* state = stages_.find(rank);
+    return state && state->process() == process;
+  }
   [[nodiscard]] bool all_ranks_have_gone() const;
 
   // The looks, in their order.

@@ -58,75 +58,35 @@ struct RankWatchConfig {
 /// own writing, once a minute to ask for the counters of the collectives (unless a standstill is
 /// not to be told), and ever more rarely for the ranks' CPU and memory. Use it on the io_context's
 /// thread.
-class RankWatch final : nccl::Watch::Listener,
-                        DriverWatch::Listener,
-                        StandstillWatch::Listener,
-                        StallWatch::Listener,
-                        UsageWatch::Listener,
-                        watch::HookChannel::Listener {
+class RankWatch final : watch::HookChannel::Listener {
  public:
-  class Listener {
-   public:
-    virtual void on_verdict(const Failure& verdict) = 0;
-    /// A rank waits for the others, or has begun to connect.
-    virtual void on_meeting() = 0;
-    virtual void on_training() = 0;
-    /// The status line; empty: none.
-    virtual void on_status(const std::string& line) = 0;
-    /// The status line as a log line, for output without a status line; the first once half of the
-    /// deadline is over.
-    virtual void on_waiting(const std::string& line) = 0;
-    /// Worth a line of its own.
-    virtual void on_notice(const std::string& text) = 0;
-    virtual void on_stall(const watch::StallReport& report) = 0;
-    virtual void on_stall_over(Duration stood) = 0;
-    virtual void on_nccl_said(std::optional<Rank> rank, const nccl::Said& said) = 0;
-    /// The ranks' answers to ask_ranks().
-    virtual void on_answers(const RankAnswers& answers) = 0;
-    /// The launcher has started its ranks again.
-    virtual void on_new_life() = 0;
-    /// The last rank has ended while the job was stopped.
-    virtual void on_ranks_gone() = 0;
-    /// Ranks begin to wait for others, or none waits any longer.
-    virtual void on_ranks_wait(bool wait) = 0;
-    /// Another picture of this node's ranks, for the leader (`for_leader`).
-    virtual void on_picture(const std::vector<RankPicture>& ranks) = 0;
-    /// The ranks of other nodes are to be asked too; node_answered() follows for each.
-    virtual void on_nodes_asked() = 0;
-
-   protected:
-    ~Listener() = default;
-  };
-
-  RankWatch(const Services& services, RankWatchConfig config, Listener& listener);
+  RankWatch(const Services& services, RankWatchConfig config, OnRanksTell tell);
   RankWatch(const RankWatch&) = delete;
   RankWatch& operator=(const RankWatch&) = delete;
   ~RankWatch();
 
   /// The job has been started.
   void begin();
-  /// A worker of our own spawn was started, has ended.
-  void started(Rank rank, ProcessId process);
+  /// For news that only the caller has: workers of our own spawn, the agents of other nodes.
+  void take(const WatchEvent& event);
+  /// A worker of our own spawn has ended.
   void ended(Rank rank, ProcessId process, const std::optional<ExitStatus>& status);
   /// The job has written something.
   void saw_output(output::StreamId stream, std::string_view bytes);
   /// Nothing is judged any more: the attempt is being stopped. Ends of ranks are still noted.
   void freeze();
-  [[nodiscard]] bool training() const;
+  [[nodiscard]] bool training() const { return machine_.may_have_trained(); }
 
   /// Asks every rank for its Python stack and its collectives; writes the answers to
-  /// `directory`/evidence. The listener's on_answers() follows, once, when all have answered or the
-  /// time is over.
+  /// `directory`/evidence. RanksAnswered follows, once, when all have answered or the time is over.
   void ask_ranks(const std::filesystem::path& directory, Duration limit, Whom whom = Whom::all);
 
-  // Several nodes: the agent of another one has told this of its ranks.
-  void node_spoke(const NodeName& node, const std::vector<RankPicture>& ranks);
-  void node_heard(int seat, bool heard);
+  /// Several nodes: the agent of another one has told this of its ranks.
   void node_answered(int seat, const RankAnswers& answers);
-  /// The leader begins to watch our ranks at work, or stops it.
-  void leader_watches(bool watches);
   /// The present state of this node's ranks.
-  [[nodiscard]] std::vector<RankPicture> picture() const;
+  [[nodiscard]] std::vector<RankPicture> picture() const {
+    return picture_of(ranks_now(), Clock::now());
+  }
 
   /// The ranks that wait at present, and those that they wait for; nullopt while no rank waits, or
   /// nothing is judged.
@@ -135,35 +95,20 @@ class RankWatch final : nccl::Watch::Listener,
   /// The news of the ranks until now.
   [[nodiscard]] RanksSeen seen() const;
   /// "group 4/4 · collective 3/4".
-  [[nodiscard]] std::string stages_reached() const;
+  [[nodiscard]] std::string stages_reached() const { return machine_.stages().counts_text(); }
 
  private:
   void open_channel();
-  [[nodiscard]] std::vector<watch::ProcessOfRank> line_above(
-      ProcessId process, const watch::HookMessage& message) const;
-
-  [[nodiscard]] std::optional<RankStarted> whose(
-      const nccl::ProcessName& who, const std::optional<nccl::Part>& part) const override;
-  [[nodiscard]] int world_size() const override;
-  [[nodiscard]] const std::map<Rank, watch::RankState>& ranks_now() const override;
-  void on_nccl_event(const Event& event) override;
-  void on_nccl_contradiction(const nccl::Contradiction& found) override;
-  void on_nccl_said(std::optional<Rank> rank, const nccl::Said& said) override;
-  void on_driver_silent(const std::vector<Rank>& ranks, const std::string& text) override;
-  void on_standstill(const watch::StoodStill& still,
-                     const std::map<Rank, std::string>& doings) override;
-  void on_stall(const watch::StallReport& report) override;
-  void on_stall_over(Duration stood) override;
-  void ask_counters(int id) override;
+  void ask_counters(int id);
   void on_hook_message(ProcessId process, const watch::HookMessage& message) override;
-  void on_hook_closed(ProcessId process) override;
-  void on_hook_flood(ProcessId process) override;
+  void on_hook_closed(ProcessId process) override { take(HookClosed{process}); }
+  void on_hook_flood(ProcessId process) override { take(HookFlooded{process}); }
 
-  [[nodiscard]] std::string nameless(const std::set<ProcessId>& ranks) const;
-  void take(const WatchEvent& event);
+  [[nodiscard]] const std::map<Rank, watch::RankState>& ranks_now() const {
+    return machine_.stages().ranks();
+  }
   void set_timer();
   void show_leader_soon();
-  void show_leader();
   void hear_answers(RankAnswers answers, Duration limit);
   void tell_answers();
   void perform(const WatchExit& watch);
@@ -176,21 +121,15 @@ class RankWatch final : nccl::Watch::Listener,
   void perform(const RemoveLocks& remove);
   void perform(const ShowStacks& show);
   void perform(const PassAnswer& pass);
-  void perform(const RecordEvent& record);
-  void perform(const RecordSome& record);
+  void perform(const RecordEvent& record) { services_.log.record(record.event); }
+  void perform(const RecordSome& record) { services_.log.record_some(record.event); }
   void perform(const TellVerdict& tell);
-  void perform(const TellMeeting& tell);
   void perform(const BeginTraining& begin);
-  void perform(const ShowStatus& show);
-  void perform(const ShowWaiting& show);
-  void perform(const TellNotice& tell);
-  void perform(const TellNcclSaid& tell);
-  void perform(const TellNewLife& tell);
-  void perform(const TellRanksGone& tell);
+  void perform(const auto& told) { tell_(told); }
 
   Services services_;
   RankWatchConfig config_;
-  Listener& listener_;
+  OnRanksTell tell_;
   RankMachine machine_;
   host::Procfs table_;
   host::KernelSockets sockets_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 
@@ -8,7 +9,7 @@
 #include "safelaunch/clean/stale.h"
 #include "safelaunch/clean/stale_file.h"
 #include "safelaunch/host/activity.h"
-#include "safelaunch/ranks/rank_questions.h"
+#include "safelaunch/ranks/ranks_tell.h"
 #include "safelaunch/watch/activity_sampler.h"
 #include "safelaunch/watch/hook_message.h"
 #include "safelaunch/watch/rank_state.h"
@@ -16,6 +17,8 @@
 #include "safelaunch/watch/standstill.h"
 
 namespace safelaunch::ranks {
+
+struct AllStandStill;
 
 /// The collectives of one rank over all its groups, as its hook counts them. The sums fit whatever
 /// a hook claims, since it may be anybody's program.
@@ -25,21 +28,16 @@ namespace safelaunch::ranks {
 /// it never wakes up.
 class StallWatch {
  public:
-  class Listener {
-   public:
-    /// All hooks are to be asked for their counters; `id` numbers the question.
-    virtual void ask_counters(int id) = 0;
-    virtual void on_stall(const watch::StallReport& report) = 0;
-    /// It moves again, after it has stood still for so long.
-    virtual void on_stall_over(Duration stood) = 0;
-    [[nodiscard]] virtual const std::map<Rank, watch::RankState>& ranks_now() const = 0;
-
-   protected:
-    ~Listener() = default;
-  };
-
-  StallWatch(boost::asio::io_context& io, StallTimeout timeout, Listener& listener)
-      : timer_(io), timeout_(timeout), listener_(listener) {}
+  /// `ranks` are those of the job as they are seen at present. `ask` is to ask all hooks for their
+  /// counters, under this number.
+  StallWatch(boost::asio::io_context& io, StallTimeout timeout,
+             const std::map<Rank, watch::RankState>& ranks, OnRanksTell tell,
+             std::function<void(int)> ask)
+      : timer_(io),
+        timeout_(timeout),
+        ranks_(ranks),
+        tell_(std::move(tell)),
+        ask_(std::move(ask)) {}
 
   /// `ranks`: how many the job has, on all nodes.
   void begin(int ranks, watch::Stall::Waiting waiting = watch::Stall::Waiting::may_spin);
@@ -54,7 +52,9 @@ class StallWatch {
 
   Alarm timer_;
   StallTimeout timeout_;
-  Listener& listener_;
+  const std::map<Rank, watch::RankState>& ranks_;
+  OnRanksTell tell_;
+  std::function<void(int)> ask_;
   std::optional<watch::Stall> stall_;
   host::Procfs table_;
   watch::ActivitySampler sampler_{table_};
@@ -65,21 +65,10 @@ class StallWatch {
 /// the job that may work for them does anything either. Ends with the first collective.
 class StandstillWatch {
  public:
-  class Listener {
-   public:
-    [[nodiscard]] virtual const std::map<Rank, watch::RankState>& ranks_now() const = 0;
-    /// All ranks stand still: `still` says what follows, `doings` what each rank does in the
-    /// kernel.
-    virtual void on_standstill(const watch::StoodStill& still,
-                               const std::map<Rank, std::string>& doings) = 0;
-
-   protected:
-    ~Listener() = default;
-  };
-
   StandstillWatch(boost::asio::io_context& io, const watch::StandstillLimits& limits,
-                  Listener& listener)
-      : limits_(limits), listener_(listener), timer_(io) {}
+                  const std::map<Rank, watch::RankState>& ranks,
+                  std::function<void(const AllStandStill&)> on_standstill)
+      : limits_(limits), ranks_(ranks), on_standstill_(std::move(on_standstill)), timer_(io) {}
 
   void begin();
   void end();
@@ -91,7 +80,8 @@ class StandstillWatch {
   [[nodiscard]] bool others_work(TimePoint now);
 
   watch::StandstillLimits limits_;
-  Listener& listener_;
+  const std::map<Rank, watch::RankState>& ranks_;
+  std::function<void(const AllStandStill&)> on_standstill_;
   Alarm timer_;
   host::Procfs table_;
   std::optional<watch::Standstill> standstill_;

@@ -46,16 +46,9 @@ class UsageClock {
 /// that it has grown twice as old, and at least every hour.
 class UsageWatch {
  public:
-  class Listener {
-   public:
-    [[nodiscard]] virtual const std::map<Rank, watch::RankState>& ranks_now() const = 0;
-
-   protected:
-    ~Listener() = default;
-  };
-
-  UsageWatch(const Services& services, const Listener& listener)
-      : services_(services), listener_(listener), timer_(services.io) {}
+  /// `ranks` are those of the job as they are seen at present.
+  UsageWatch(const Services& services, const std::map<Rank, watch::RankState>& ranks)
+      : services_(services), ranks_(ranks), timer_(services.io) {}
 
   /// `environment` is the job's: its LD_LIBRARY_PATH decides which driver library is asked.
   void begin(Environment environment);
@@ -75,7 +68,7 @@ class UsageWatch {
   [[nodiscard]] bool uses_a_gpu();
 
   Services services_;
-  const Listener& listener_;
+  const std::map<Rank, watch::RankState>& ranks_;
   Alarm timer_;
   host::Procfs table_;
   Environment environment_;

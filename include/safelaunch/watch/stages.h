@@ -193,6 +193,11 @@ class Stages {
   /// "group 4/4 · collective 3/4": how many ranks have reached what.
   [[nodiscard]] std::string counts_text() const;
   [[nodiscard]] const std::map<Rank, RankState>& ranks() const { return ranks_; }
+  /// Null: nothing is known of this rank.
+  [[nodiscard]] const RankState* find(Rank rank) const {
+    const auto found = ranks_.find(rank);
+    return found == ranks_.end() ? nullptr : &found->second;
+  }
   /// A process works for another rank, in a world below it: it is no rank of this job.
   void give_back(ProcessId process);
 

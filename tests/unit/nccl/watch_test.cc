@@ -14,12 +14,13 @@ namespace {
 constexpr output::StreamId kOut{std::nullopt, output::StdStream::out};
 
 /// NCCL of a job of `world` ranks, as it is heard. Process 71 is rank 0, 72 is rank 1, …
-class Heard : Watch::Listener {
+class Heard {
  public:
   Heard(Listening listening, int world)
       : world_(world),
-        watch_(
-            io_, std::move(listening), [] { return false; }, *this) {}
+        watch_(io_, std::move(listening),
+               {rank_of, [this] { return world_; }, [] { return false; },
+                [this](const LogNews& news) { hear(news); }}) {}
 
   Watch& watch() { return watch_; }
   void writes(const std::string& lines) { watch_.saw_output(kOut, lines); }
@@ -29,23 +30,22 @@ class Heard : Watch::Listener {
   std::vector<std::string> said;
 
  private:
-  [[nodiscard]] std::optional<RankStarted> whose(const ProcessName& who,
-                                                 const std::optional<Part>&) const override {
+  static std::optional<RankStarted> rank_of(const ProcessName& who, const std::optional<Part>&) {
     if (who.pid < 71) return std::nullopt;
     return RankStarted{Rank{who.pid - 71}, {who.pid, 1}, std::nullopt, Source::nccl_log};
   }
-  [[nodiscard]] int world_size() const override { return world_; }
-  void on_nccl_event(const Event& event) override {
+  void hear(const LogNews& news) {
+    if (const auto* told = std::get_if<Progress>(&news)) note(told->event);
+    if (const auto* one = std::get_if<Contradiction>(&news)) contradictions.push_back(one->text);
+    if (const auto* spoke = std::get_if<Spoke>(&news))
+      said.push_back((spoke->rank ? std::to_string(spoke->rank->value) : "?") + ": " +
+                     spoke->said.text);
+  }
+  void note(const Event& event) {
     if (const auto* entered = std::get_if<StageEntered>(&event))
       stages.push_back("rank " + std::to_string(entered->rank.value) + " waits");
     if (const auto* reached = std::get_if<StageReached>(&event))
       stages.push_back("rank " + std::to_string(reached->rank.value) + " is through");
-  }
-  void on_nccl_contradiction(const Contradiction& one) override {
-    contradictions.push_back(one.text);
-  }
-  void on_nccl_said(std::optional<Rank> rank, const Said& one) override {
-    said.push_back((rank ? std::to_string(rank->value) : "?") + ": " + one.text);
   }
 
   boost::asio::io_context io_;

@@ -29,7 +29,7 @@ struct WatchWord {
   std::string operator()(const ShowStatus&) const { return "status"; }
   std::string operator()(const ShowWaiting&) const { return "waiting"; }
   std::string operator()(const TellNotice&) const { return "notice"; }
-  std::string operator()(const TellNcclSaid&) const { return "NCCL said"; }
+  std::string operator()(const NcclSpoke&) const { return "NCCL said"; }
   std::string operator()(const TellNewLife&) const { return "new life"; }
   std::string operator()(const TellRanksGone&) const { return "ranks gone"; }
 };

@@ -194,7 +194,7 @@ TEST_CASE("once frozen nothing is judged, and ends are late ones", "[rank_machin
   CHECK(job.seen().exits.empty());
   CHECK(job.seen().late_exits.size() == 2);
   CHECK_FALSE(job.did<TellVerdict>());
-  CHECK_FALSE(job.did<TellNcclSaid>());
+  CHECK_FALSE(job.did<NcclSpoke>());
 }
 
 TEST_CASE("a wrapper's end does not tell that its rank has gone", "[rank_machine]") {

@@ -13,9 +13,19 @@ using namespace safelaunch::ranks;
 namespace {
 
 /// A job in training, whose hooks answer as the test says.
-class Training : StallWatch::Listener {
+class Training {
  public:
-  explicit Training(Duration timeout) : watch(io, {timeout}, *this) {}
+  explicit Training(Duration timeout)
+      : watch(
+            io, {timeout}, ranks,
+            [this](const RanksTell& news) {
+              if (const auto* stalled = std::get_if<TrainingStalled>(&news))
+                reports.push_back(stalled->report);
+            },
+            [this](int id) {
+              asked.push_back(id);
+              on_question();
+            }) {}
 
   void answer(Rank rank, std::int64_t called, std::int64_t finished) {
     watch.answered(rank, {0, {{"world", {called, called, finished}}}, {}});
@@ -29,19 +39,8 @@ class Training : StallWatch::Listener {
   std::vector<int> asked;
   std::vector<watch::StallReport> reports;
   std::function<void()> on_question = [] {};
-  StallWatch watch;
-
- private:
-  void ask_counters(int id) override {
-    asked.push_back(id);
-    on_question();
-  }
-  void on_stall(const safelaunch::watch::StallReport& report) override {
-    reports.push_back(report);
-  }
-  void on_stall_over(Duration) override {}
-  const std::map<Rank, safelaunch::watch::RankState>& ranks_now() const override { return ranks; }
   std::map<Rank, safelaunch::watch::RankState> ranks;
+  StallWatch watch;
 };
 
 constexpr Duration kSoon{20};

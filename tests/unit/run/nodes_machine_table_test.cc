@@ -46,8 +46,8 @@ INT twice: tell signal, tell signal, end with 130
 INT that the ranks have: tell signal
 TERM: tell signal
 nothing: begins; started; ended here, others run; ended well; failed; over everywhere;
-  switch found; cannot probe; profile chosen; none chosen; memory back; pause over too early;
-  pause over; leads; nodes ready; a node is blocked; attempt agreed; another profile agreed;
+  switch found; profile chosen; none chosen; memory back; pause over too early; pause over;
+  leads; nodes ready; a node is blocked; attempt agreed; another profile agreed;
   unknown profile agreed; USR1
 )");
   }
@@ -69,7 +69,7 @@ INT twice: tell signal, tell signal, end with 130
 INT that the ranks have: tell signal
 TERM: tell signal
 nothing: begins; host checked; host is blocked; started; ended here, others run; ended well;
-  failed; over everywhere; switch found; cannot probe; profile chosen; none chosen; memory back;
+  failed; over everywhere; switch found; profile chosen; none chosen; memory back;
   pause over too early; pause over; leads; USR1
 )");
   }
@@ -91,7 +91,7 @@ INT twice: tell signal, tell signal, end with 130
 INT that the ranks have: tell signal
 TERM: tell signal
 nothing: begins; host checked; host is blocked; started; ended here, others run; ended well;
-  failed; over everywhere; switch found; cannot probe; profile chosen; none chosen; memory back;
+  failed; over everywhere; switch found; profile chosen; none chosen; memory back;
   pause over too early; pause over; leads; USR1
 )");
   }
@@ -112,9 +112,9 @@ INT twice: tell signal, signal attempt, tell signal, signal attempt
 INT that the ranks have: tell signal
 TERM: tell signal, signal attempt
 USR1: signal attempt
-nothing: begins; host checked; host is blocked; started; ended here, others run; cannot probe;
-  profile chosen; none chosen; memory back; pause over too early; pause over; leads;
-  nodes ready; a node is blocked; attempt agreed; another profile agreed; unknown profile agreed
+nothing: begins; host checked; host is blocked; started; ended here, others run; profile chosen;
+  none chosen; memory back; pause over too early; pause over; leads; nodes ready;
+  a node is blocked; attempt agreed; another profile agreed; unknown profile agreed
 )");
   }
   SECTION("attempting, the leader") {
@@ -134,9 +134,9 @@ INT twice: tell signal, signal attempt, tell signal, signal attempt
 INT that the ranks have: tell signal
 TERM: tell signal, signal attempt
 USR1: signal attempt
-nothing: begins; host checked; host is blocked; started; ended here, others run; cannot probe;
-  profile chosen; none chosen; memory back; pause over too early; pause over; leads;
-  nodes ready; a node is blocked; attempt agreed; another profile agreed; unknown profile agreed
+nothing: begins; host checked; host is blocked; started; ended here, others run; profile chosen;
+  none chosen; memory back; pause over too early; pause over; leads; nodes ready;
+  a node is blocked; attempt agreed; another profile agreed; unknown profile agreed
 )");
   }
   SECTION("over here, the leader") {
@@ -158,8 +158,8 @@ INT twice: tell signal, tell signal, record attempt, end with 130
 INT that the ranks have: tell signal
 TERM: tell signal
 nothing: begins; host checked; host is blocked; started; ended here, others run; switch found;
-  cannot probe; profile chosen; none chosen; memory back; pause over too early; pause over;
-  leads; nodes ready; a node is blocked; attempt agreed; another profile agreed;
+  profile chosen; none chosen; memory back; pause over too early; pause over; leads;
+  nodes ready; a node is blocked; attempt agreed; another profile agreed;
   unknown profile agreed; USR1
 )");
   }
@@ -182,7 +182,7 @@ INT twice: tell signal, tell signal, end with 130
 INT that the ranks have: tell signal
 TERM: tell signal
 nothing: begins; host checked; host is blocked; started; ended here, others run; ended well;
-  failed; over everywhere; switch found; cannot probe; profile chosen; none chosen; memory back;
+  failed; over everywhere; switch found; profile chosen; none chosen; memory back;
   pause over too early; pause over; leads; nodes ready; a node is blocked; USR1
 )");
   }
@@ -193,7 +193,6 @@ nothing: begins; host checked; host is blocked; started; ended here, others run;
           }) == R"(
 not started: say failure, propose end with 75
 ended by nodes: record attempt, say failure, propose end with 69
-cannot probe: record attempt, tell fallback, await memory
 profile chosen: say, record attempt, tell fallback, await memory
 none chosen: record attempt, tell fallback, await memory
 none to agree with: part from nodes, say
@@ -228,9 +227,9 @@ INT that the ranks have: tell signal
 TERM: tell signal
 USR1: propose end with 124
 nothing: begins; host checked; host is blocked; started; ended here, others run; ended well;
-  failed; over everywhere; switch found; cannot probe; profile chosen; none chosen;
-  pause over too early; pause over; leads; nodes ready; a node is blocked; attempt agreed;
-  another profile agreed; unknown profile agreed
+  failed; over everywhere; switch found; profile chosen; none chosen; pause over too early;
+  pause over; leads; nodes ready; a node is blocked; attempt agreed; another profile agreed;
+  unknown profile agreed
 )");
   }
   SECTION("pausing until a port is free, the leader") {
@@ -252,7 +251,7 @@ INT that the ranks have: tell signal
 TERM: tell signal
 USR1: propose end with 1
 nothing: begins; host checked; host is blocked; started; ended here, others run; ended well;
-  failed; over everywhere; switch found; cannot probe; profile chosen; none chosen; memory back;
+  failed; over everywhere; switch found; profile chosen; none chosen; memory back;
   pause over too early; leads; nodes ready; a node is blocked; attempt agreed;
   another profile agreed; unknown profile agreed
 )");
@@ -276,7 +275,7 @@ INT twice: tell signal, tell signal, end with 130
 INT that the ranks have: tell signal
 TERM: tell signal
 nothing: begins; host checked; host is blocked; started; ended here, others run; ended well;
-  failed; over everywhere; switch found; cannot probe; profile chosen; none chosen; memory back;
+  failed; over everywhere; switch found; profile chosen; none chosen; memory back;
   pause over too early; pause over; leads; nodes ready; a node is blocked; USR1
 )");
   }
@@ -287,11 +286,11 @@ nothing: begins; host checked; host is blocked; started; ended here, others run;
             run.on(EndAgreed{0, ""});
           }) == R"(
 nothing: begins; host checked; host is blocked; started; not started; ended here, others run;
-  ended well; failed; over everywhere; ended by nodes; switch found; cannot probe;
-  profile chosen; none chosen; memory back; pause over too early; pause over; leads;
-  nodes ready; a node is blocked; attempt agreed; another profile agreed;
-  unknown profile agreed; none to agree with; refused; end agreed; end agreed with a reason;
-  INT; INT twice; INT that the ranks have; TERM; USR1
+  ended well; failed; over everywhere; ended by nodes; switch found; profile chosen;
+  none chosen; memory back; pause over too early; pause over; leads; nodes ready;
+  a node is blocked; attempt agreed; another profile agreed; unknown profile agreed;
+  none to agree with; refused; end agreed; end agreed with a reason; INT; INT twice;
+  INT that the ranks have; TERM; USR1
 )");
   }
 }

@@ -25,7 +25,7 @@ TEST_CASE("after a failure the leader proposes the next profile to all", "[nodes
   run.lead();
   run.agree(1, "basic");
   run.ends_with(failed_in_nccl());
-  run.on(CannotProbe{});
+  run.on(ProfileChosen{});
   run.memory_is_back();
   REQUIRE(run.proposed().size() == 2);
   CHECK(run.started().size() == 1);

@@ -14,7 +14,7 @@ inline agree::Decision go_of(int attempt, const std::string& profile) {
   return go;
 }
 
-static_assert(std::variant_size_v<RunEvent> == 20, "a new event needs a line in run_happenings()");
+static_assert(std::variant_size_v<RunEvent> == 19, "a new event needs a line in run_happenings()");
 
 /// Everything that may happen to a run, with a name: the lines of the tables.
 inline std::vector<std::pair<std::string, HappensToRun>> run_happenings() {
@@ -54,7 +54,6 @@ inline std::vector<std::pair<std::string, HappensToRun>> run_happenings() {
          run.on(EndedByNodes{record, 69, "gpu-1 is gone"});
        }},
       {"switch found", event(SwitchFound{})},
-      {"cannot probe", event(CannotProbe{})},
       {"profile chosen", event(ProfileChosen{"no-shm", {"conservative"}})},
       {"none chosen", event(ProfileChosen{})},
       {"memory back", event(MemoryBack{})},

@@ -30,9 +30,9 @@ INT twice: end with 130
 TERM: end with 143
 USR1: end with 138
 nothing: host checked; host is blocked; started; ended here, others run; ended well; failed;
-  over everywhere; switch found; cannot probe; profile chosen; none chosen; memory back;
-  pause over too early; pause over; leads; nodes ready; a node is blocked; attempt agreed;
-  another profile agreed; unknown profile agreed; INT that the ranks have
+  over everywhere; switch found; profile chosen; none chosen; memory back; pause over too early;
+  pause over; leads; nodes ready; a node is blocked; attempt agreed; another profile agreed;
+  unknown profile agreed; INT that the ranks have
 )");
   }
   SECTION("checking") {
@@ -53,8 +53,8 @@ INT twice: end with 130
 TERM: end with 143
 USR1: end with 138
 nothing: begins; started; ended here, others run; ended well; failed; over everywhere;
-  switch found; cannot probe; profile chosen; none chosen; memory back; pause over too early;
-  pause over; leads; nodes ready; a node is blocked; attempt agreed; another profile agreed;
+  switch found; profile chosen; none chosen; memory back; pause over too early; pause over;
+  leads; nodes ready; a node is blocked; attempt agreed; another profile agreed;
   unknown profile agreed; INT that the ranks have
 )");
   }
@@ -76,9 +76,9 @@ INT: signal attempt
 INT twice: signal attempt, signal attempt
 TERM: signal attempt
 USR1: signal attempt
-nothing: begins; host checked; host is blocked; cannot probe; profile chosen; none chosen;
-  memory back; pause over too early; pause over; leads; nodes ready; a node is blocked;
-  attempt agreed; another profile agreed; unknown profile agreed; INT that the ranks have
+nothing: begins; host checked; host is blocked; profile chosen; none chosen; memory back;
+  pause over too early; pause over; leads; nodes ready; a node is blocked; attempt agreed;
+  another profile agreed; unknown profile agreed; INT that the ranks have
 )");
   }
   SECTION("probing") {
@@ -88,7 +88,6 @@ nothing: begins; host checked; host is blocked; cannot probe; profile chosen; no
           }) == R"(
 not started: say failure, end with 75
 ended by nodes: record attempt, say failure, end with 69
-cannot probe: record attempt, tell fallback, await memory
 profile chosen: say, record attempt, tell fallback, await memory
 none chosen: record attempt, tell fallback, await memory
 none to agree with: part from nodes, say
@@ -121,9 +120,9 @@ INT twice: end with 130
 TERM: end with 143
 USR1: end with 124
 nothing: begins; host checked; host is blocked; started; ended here, others run; ended well;
-  failed; over everywhere; switch found; cannot probe; profile chosen; none chosen;
-  pause over too early; pause over; leads; nodes ready; a node is blocked; attempt agreed;
-  another profile agreed; unknown profile agreed; INT that the ranks have
+  failed; over everywhere; switch found; profile chosen; none chosen; pause over too early;
+  pause over; leads; nodes ready; a node is blocked; attempt agreed; another profile agreed;
+  unknown profile agreed; INT that the ranks have
 )");
   }
   SECTION("pausing") {
@@ -144,7 +143,7 @@ INT twice: end with 130
 TERM: end with 143
 USR1: end with 1
 nothing: begins; host checked; host is blocked; started; ended here, others run; ended well;
-  failed; over everywhere; switch found; cannot probe; profile chosen; none chosen; memory back;
+  failed; over everywhere; switch found; profile chosen; none chosen; memory back;
   pause over too early; leads; nodes ready; a node is blocked; attempt agreed;
   another profile agreed; unknown profile agreed; INT that the ranks have
 )");
@@ -155,11 +154,11 @@ nothing: begins; host checked; host is blocked; started; ended here, others run;
             run.ends_with(went_well_record());
           }) == R"(
 nothing: begins; host checked; host is blocked; started; not started; ended here, others run;
-  ended well; failed; over everywhere; ended by nodes; switch found; cannot probe;
-  profile chosen; none chosen; memory back; pause over too early; pause over; leads;
-  nodes ready; a node is blocked; attempt agreed; another profile agreed;
-  unknown profile agreed; none to agree with; refused; end agreed; end agreed with a reason;
-  INT; INT twice; INT that the ranks have; TERM; USR1
+  ended well; failed; over everywhere; ended by nodes; switch found; profile chosen;
+  none chosen; memory back; pause over too early; pause over; leads; nodes ready;
+  a node is blocked; attempt agreed; another profile agreed; unknown profile agreed;
+  none to agree with; refused; end agreed; end agreed with a reason; INT; INT twice;
+  INT that the ranks have; TERM; USR1
 )");
   }
 }

@@ -273,7 +273,7 @@ TEST_CASE("where nothing can be probed the chain goes on as it stands", "[run]")
   run.ends_with(failed_in_nccl());
   REQUIRE(run.did<ProbeCandidates>());
   const std::string candidate = run.all<ProbeCandidates>().front().candidates.front().name;
-  run.on(CannotProbe{});
+  run.on(ProfileChosen{});
   run.memory_is_back();
   CHECK(run.started().back() == candidate);
 }
@@ -346,7 +346,7 @@ TEST_CASE("TERM arrives in every state of a run", "[run]") {
     CHECK(std::string(report::end_name(run.last_summary().failure)) ==
           "failed in communication");  // the report has it all the same
     run.on(ProfileChosen{"conservative", {}});
-    run.on(CannotProbe{});
+    run.on(ProfileChosen{});
     CHECK(run.started().size() == 1);
   }
   SECTION("while the GPUs' memory is awaited") {
@@ -400,7 +400,7 @@ TEST_CASE("no attempt follows SIGUSR1 or SIGUSR2, whenever they come", "[run]") 
     run.ends_with(failed_in_nccl());
     run.signal(SIGUSR2);
     CHECK_FALSE(run.exit_code());
-    run.on(CannotProbe{});
+    run.on(ProfileChosen{});
     CHECK(run.exit_code() == 1);
   }
   SECTION("while the next attempt waits for memory") {
@@ -436,7 +436,7 @@ TEST_CASE("only the first failure in NCCL is probed after: a second one goes on 
   run.begin();
   run.ends_with(failed_in_nccl());
   REQUIRE(run.did<ProbeCandidates>());
-  run.on(CannotProbe{});
+  run.on(ProfileChosen{});
   run.memory_is_back();
   run.forget();
   run.ends_with(failed_in_nccl());

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "safelaunch/base/failure.h"
+#include "safelaunch/nccl/watch.h"
+#include "safelaunch/ranks/node_ranks.h"
+#include "safelaunch/ranks/rank_questions.h"
+#include "safelaunch/watch/stall.h"
+
+// The news of the ranks of an attempt, as it is told to the attempt.
+namespace safelaunch::ranks {
+
+/// The attempt is lost.
+struct TellVerdict {
+  Failure verdict;
+};
+/// A rank waits for the others, or has begun to connect; comes again and again.
+struct TellMeeting {};
+/// Every rank has its first collective behind it.
+struct TrainingBegan {};
+struct TrainingStalled {
+  watch::StallReport report;
+};
+/// It moves again, after a standstill of which the user was told.
+struct TrainingMoves {
+  Duration stood{};
+};
+/// The status line; empty: none.
+struct ShowStatus {
+  std::string line;
+};
+/// A line about the wait, for output without a status line: once half of the deadline is over, then
+/// now and then.
+struct ShowWaiting {
+  std::string line;
+};
+/// Tell the user this in a line of its own.
+struct TellNotice {
+  std::string text;
+};
+/// NCCL has said something to people.
+using NcclSpoke = nccl::Spoke;
+/// The ranks have answered what they were asked, each as far as it could in time.
+struct RanksAnswered {
+  RankAnswers answers;
+};
+/// The launcher has started its ranks again: what was written before is of a former life.
+struct TellNewLife {};
+/// The last rank has ended while the job was stopped.
+struct TellRanksGone {};
+/// Ranks begin to wait for others, or none waits any longer.
+struct RanksWait {
+  bool wait = true;
+};
+/// Another picture of this node's ranks, for the leader.
+struct TellPicture {
+  std::vector<RankPicture> ranks;
+};
+/// Ask the agents of the other nodes where their ranks stand; RankWatch::node_answered() follows
+/// for each.
+struct AskNodes {};
+
+using RanksTell =
+    std::variant<TellVerdict, TellMeeting, TrainingBegan, TrainingStalled, TrainingMoves,
+                 ShowStatus, ShowWaiting, TellNotice, NcclSpoke, RanksAnswered, TellNewLife,
+                 TellRanksGone, RanksWait, TellPicture, AskNodes>;
+using OnRanksTell = std::function<void(const RanksTell&)>;
+
+}  // namespace safelaunch::ranks
