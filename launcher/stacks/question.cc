@@ -29,7 +29,7 @@ KnownRank rank_from(const Json& json) {
           text_of(json, "standing"),
           text_of(json, "where"),
           text_of(json, "frames"),
-          json.value("from_outside", false),
+          is_true(json, "from_outside"),
           number_of<std::int64_t>(json, "collectives")};
 }
 

@@ -225,16 +225,21 @@ class Translation {
   // devices; a rank that is through it counts as training.
   void jax_devices() {
     if (message_.name == "pg.enter") entered(Stage::communicator, text(packet_, "group"));
-    if (message_.name == "pg.exit")
+    if (message_.name == "pg.exit" && is_false(packet_, "made"))
+      left_group();
+    else if (message_.name == "pg.exit")
       reached(is_true(packet_, "followed") ? Stage::communicator : Stage::collective);
+  }
+
+  void left_group() {
+    message_.events.emplace_back(
+        StageLeft{*message_.rank, speaker_.process, Stage::communicator});
   }
 
   // A group of some ranks. Making it ends once its members have met; a rank that is no member waits
   // for nobody.
   void group_of_some() {
-    if (message_.name == "pg.exit")
-      message_.events.emplace_back(
-          StageLeft{*message_.rank, speaker_.process, Stage::communicator});
+    if (message_.name == "pg.exit") left_group();
     if (message_.name != "pg.enter") return;
     const std::vector<Rank> members = ranks_of(array_of(packet_, "members"));
     if (!members.empty() && std::ranges::find(members, *message_.rank) == members.end()) return;

@@ -32,6 +32,16 @@ class Jax(harness.HookTest):
                 self.assertEqual(ranks[rank].first("imported")["lib"], "jax")
                 self.assertEqual(ranks[rank].first("init.enter")["world"], 2)
 
+    def test_a_platform_that_jax_does_without_has_not_failed(self):
+        with Collector() as collector:
+            text = TRAIN.replace('    jax.config.update("jax_platforms", "cpu")\n', "")
+            self.assert_ended_well(*harness.finish_all(self.start(collector, text=text, JAX_PLATFORMS="")))
+            rank = collector.drained().ranks()[0]
+            self.assertNotIn("pg.failed", rank.names())
+            made = {event["group"]: event.get("made", True) for event in rank.all("pg.exit")}
+            self.assertTrue(made.pop("cpu"))
+            self.assertEqual(set(made.values()), {False}, made)
+
     def test_a_missing_process_leaves_the_other_answering_from_initialize(self):
         with Collector() as collector:
             process, = self.start(collector, ranks=[0])

@@ -15,6 +15,7 @@ for fd in 0 1 2; do [ -e /proc/self/fd/$fd ] && echo "$fd open" || echo "$fd clo
 echo to stdout; echo "stdout $?" >>found
 echo to stderr >&2; echo "stderr $?" >>found
 python3 -c 'import sys; print([s and s.fileno() for s in (sys.stdin, sys.stdout, sys.stderr)], file=open("found", "a"))'
+python3 -c 'import os; print([os.path.exists("/proc/self/fd/%d" % fd) for fd in range(3)], file=open("found", "a"))'
 exit 3
 """
 

@@ -157,11 +157,25 @@ def _forget():
     _close(opened, inode)
 
 
-def _connect(connection):
+def _open_socket():
+    """A socket above the standard streams: where one of those is closed, the program finds it closed."""
     import _socket
 
+    below = []
+    try:
+        while True:
+            opened = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+            if opened.fileno() > 2:
+                return opened
+            below.append(opened)
+    finally:
+        for one in below:
+            one.close()
+
+
+def _connect(connection):
     name = os.environ["SAFELAUNCH_HOOK"]
-    opened = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+    opened = _open_socket()
     try:
         opened.setblocking(False)  # a full backlog would make connect() wait
         opened.connect("\0" + name[1:] if name.startswith("@") else name)

@@ -1,5 +1,6 @@
 #include "connection.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -11,6 +12,7 @@
 #include <cstring>
 #include <ctime>
 #include <optional>
+#include <utility>
 
 // The plugin runs on threads of NCCL and of the program, so nothing here blocks or takes memory. A
 // packet is built in a fixed array. Packets wait in a fixed queue while the socket or its backlog
@@ -138,6 +140,11 @@ bool Connection::flush() {
 void Connection::open() {
   const auto address = socket_address(address_);
   fd_ = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  // Where the program has closed a standard stream, it is to find it closed.
+  if (fd_ >= 0 && fd_ <= STDERR_FILENO) {
+    const int low = std::exchange(fd_, ::fcntl(fd_, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+    ::close(low);
+  }
   inode_ = inode_of(fd_);
   if (!address || fd_ < 0) return close();
   Packet hello("hello");

@@ -159,6 +159,9 @@ TEST_CASE("a rank of JAX is through once it has exchanged its devices", "[hook_m
   const auto events = events_of(R"({"e":"pg.exit","rank":0,"group":"cpu"})");
   REQUIRE(events.size() == 1);
   CHECK(std::get<StageReached>(events.front()).stage == Stage::collective);
+  const auto without = events_of(R"({"e":"pg.exit","rank":0,"group":"tpu","made":false})");
+  REQUIRE(without.size() == 1);  // JAX does without that platform
+  CHECK(std::get<StageLeft>(without.front()).stage == Stage::communicator);
   const auto followed = events_of(R"({"e":"pg.exit","rank":0,"group":"cuda","followed":true})");
   REQUIRE(followed.size() == 1);  // NCCL's plugin will tell of the first collective
   CHECK(std::get<StageReached>(followed.front()).stage == Stage::communicator);
