@@ -171,8 +171,9 @@ settings::CleanPolicy policy_of(const CleanWords& words) {
 
 std::string render_removals(std::span<const clean::Removal> lines) {
   std::string text;
-  for (const clean::Removal& line : lines) text += describe(line) + "\n";
-  return lines.empty() ? "nothing is stale\n" : text;
+  for (const clean::Removal& line : lines)
+    text += tr("{}: {}", tr(line.done), tr(describe(line).substr(line.done.size() + 2))) + "\n";
+  return lines.empty() ? tr("nothing is stale") + "\n" : text;
 }
 
 std::string removals_json(std::span<const clean::Removal> lines) {

@@ -38,6 +38,14 @@ bool firewalld_is_on(const fs::path& root) {
          is_file(root / "sys/fs/cgroup/systemd/system.slice/firewalld.service");
 }
 
+/// Debian, RHEL and SUSE load a filter of nft's own by this unit, which has no cgroup.
+bool nftables_is_on(const fs::path& root) {
+  return std::ranges::any_of(std::array{"sysinit", "multi-user"}, [&](auto target) {
+    const auto wants = root / fmt::format("etc/systemd/system/{}.target.wants", target);
+    return is_file(wants / "nftables.service");
+  });
+}
+
 bool is_ipv6(const std::string& address) {
   return address.find(':') != std::string::npos;
 }
@@ -57,7 +65,8 @@ Firewall firewall_named(std::string_view name) {
 Firewall find_firewall(const fs::path& root) {
   if (ufw_is_on(root)) return Firewall::ufw;
   if (firewalld_is_on(root)) return Firewall::firewalld;
-  for (const Firewall tool : {Firewall::nft, Firewall::iptables})
+  if (nftables_is_on(root)) return Firewall::nft;
+  for (const Firewall tool : {Firewall::iptables, Firewall::nft})  // iptables brings nft with it
     if (is_installed(root, name(tool))) return tool;
   return Firewall::unknown;
 }

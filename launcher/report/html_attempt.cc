@@ -21,8 +21,9 @@ constexpr std::size_t kLongestLog = 32U << 10;
 
 void write_end(const AttemptHistory& attempt, RunRecord::State state, HtmlWriter& to) {
   if (!attempt.ended) {
-    state == RunRecord::State::running ? to.markup("<span class=\"tag\">runs</span>")
-                                       : to.markup("<span class=\"tag warn\">was not ended</span>");
+    const bool is_running = state == RunRecord::State::running;
+    is_running ? to.markup("<span class=\"tag\">") : to.markup("<span class=\"tag warn\">");
+    to.text(tr(is_running ? "is running" : "was not ended")).markup("</span>");
     return;
   }
   attempt.told.failure ? to.markup("<span class=\"tag bad\">")
@@ -59,7 +60,7 @@ void write_progress(const AttemptHistory& attempt, HtmlWriter& to) {
 void write_stack(std::string_view stack, const SourceLines& sources, HtmlWriter& to) {
   while (!stack.empty()) {
     const std::string_view line = take_word(stack, '\n');
-    to.text(line).markup("\n");
+    to.path(line).markup("\n");
     const auto source = sources.find(place_of_frame(line));
     if (source != sources.end())
       to.markup("<span class=\"src\">    ").text(source->second).markup("</span>\n");
@@ -70,7 +71,8 @@ void write_stacks(const AttemptHistory& attempt, const SourceLines& sources, Pag
                   HtmlWriter& to) {
   const std::vector<SharedStack> stacks = shared_stacks(attempt);
   if (stacks.empty()) return;
-  to.markup("<h3>").text(tr("Where the ranks stood")).markup("</h3>\n");
+  to.markup("<h3 id=\"stood-").text(std::to_string(attempt.told.number)).markup("\">");
+  to.text(tr("Where the ranks stood")).markup("</h3>\n");
   std::size_t left_out = 0;
   for (const SharedStack& stack : stacks) {
     const std::size_t most = std::min(kLongestLog, budget.stacks);
@@ -102,9 +104,9 @@ void write_evidence(const AttemptHistory& attempt, PageBudget& budget, HtmlWrite
 
 void write_environment(const AttemptHistory& attempt, HtmlWriter& to) {
   if (attempt.environment.empty()) return;
-  to.markup(
-      "<h3>How its environment differed from yours</h3>\n<div class=\"wide\"><table "
-      "class=\"env\">");
+  to.markup("<h3>")
+      .text(tr("How its environment differed from yours"))
+      .markup("</h3>\n<div class=\"wide\"><table class=\"env\">");
   const std::size_t shown = std::min(kMostChanges, attempt.environment.size());
   for (std::size_t i = 0; i < shown; ++i) {
     to.markup("<tr><td><code>").text(attempt.environment[i].change, kLongestText);
@@ -156,7 +158,7 @@ void write_logs(const AttemptHistory& attempt, PageBudget& budget, HtmlWriter& t
 void write_attempt(const AttemptHistory& attempt, const RunRecord& run, PageBudget& budget,
                    HtmlWriter& to) {
   to.markup("<section id=\"attempt-").text(std::to_string(attempt.told.number));
-  to.markup("\"><h2>Attempt ").text(std::to_string(attempt.told.number));
+  to.markup("\"><h2>").text(tr("Attempt {}", attempt.told.number));
   to.markup(" <span class=\"dim\">·</span> ").text(attempt.told.profile, kLongestText);
   to.markup(" ");
   write_end(attempt, run.state, to);
@@ -175,7 +177,9 @@ void write_attempt(const AttemptHistory& attempt, const RunRecord& run, PageBudg
   write_environment(attempt, to);
   write_logs(attempt, budget, to);
   if (!attempt.told.next.empty())
-    to.markup("<p class=\"next\">Then ").text(attempt.told.next, kLongestText).markup("</p>\n");
+    to.markup("<p class=\"next\">")
+        .text(tr("Then {}", cut(attempt.told.next, kLongestText)))
+        .markup("</p>\n");
   to.markup("</section>\n");
 }
 

@@ -89,7 +89,7 @@ void write_row(const CalledMatrix::Row& row, const CalledMatrix& matrix, HtmlWri
 }
 
 void write_matrix(const CalledMatrix& matrix, HtmlWriter& to) {
-  to.markup("<div class=\"wide\"><table class=\"called\"><tr><th></th>");
+  to.markup("<div class=\"wide last\"><table class=\"called\"><tr><th></th>");
   for (const CollectivePlace& place : matrix.places)
     to.markup("<th>")
         .text(std::to_string(place.number))

@@ -112,19 +112,15 @@ void write_picture(const Chart& chart, const Scale& scale, HtmlWriter& to) {
   to.markup("</svg>");
 }
 
-void write_name(const std::string& css, std::string_view name, HtmlWriter& to) {
-  to.markup("<span><i class=\"").text(css).markup("\"></i>").text(name).markup("</span>");
-}
-
 void write_names(const Chart& chart, HtmlWriter& to) {
   to.markup("<p class=\"legend\">");
   if (!chart.band.empty()) {
-    write_name("band", "all, from least to most", to);
-    write_name("middle", "the middle one", to);
-    write_name("c0", "the one with the most", to);
+    write_sign("band", tr("all, from least to most"), to);
+    write_sign("middle", tr("the middle one"), to);
+    write_sign("c0", tr("the one with the most"), to);
   }
   for (const ChartLine& line : chart.lines)
-    if (chart.band.empty() || line.suspect) write_name(colour_of(line), line.name, to);
+    if (chart.band.empty() || line.suspect) write_sign(colour_of(line), line.name, to);
   to.markup("</p>\n");
 }
 
@@ -133,12 +129,12 @@ void write_chart(const Picture& picture, const AttemptHistory& attempt, HtmlWrit
   if (chart.lines.empty()) return;
   const auto rounding = words == &mib_in_words ? Rounding::binary : Rounding::decimal;
   const Scale scale{attempt, std::max(least_top, rounded_up(chart.most, rounding))};
-  to.markup("<div class=\"r chart\"><span class=\"who\">").text(title);
-  to.markup("<small>0 to ").text(words(scale.top)).markup("</small></span>");
+  to.markup("<div class=\"r chart\"><span class=\"who\">").text(tr(title)).markup("<small>");
+  to.text(tr("0 to {}", words(scale.top))).markup("</small></span>");
   to.markup("<span class=\"plot\">");
   write_picture(chart, scale, to);
-  to.markup("</span><span class=\"note\">most ").text(words(chart.most)).markup(", ");
-  to.text(chart.most_of).markup("</span></div>\n");
+  to.markup("</span><span class=\"note\">");
+  to.text(tr("most {}, {}", words(chart.most), chart.most_of)).markup("</span></div>\n");
 }
 
 bool is_suspect(const std::vector<Rank>& suspected, int rank) {
@@ -196,10 +192,11 @@ std::vector<Picture> pictures_of_ranks(const AttemptHistory& attempt) {
     return usage.ranks;
   };
   const auto chart = [&](auto list) {
-    return make_chart(lines_of(attempt.usage, "rank", suspected, ranks,
-                               [&](const record::Usage& usage, std::size_t i) {
-                                 return std::optional<double>((usage.*list)[i]);
-                               }));
+    return make_chart(lines_of(
+        attempt.usage, "rank", suspected, ranks, [&](const record::Usage& usage, std::size_t i) {
+          const bool is_there = usage.memory[i] > 0;  // not yet reaped
+          return is_there ? std::optional<double>((usage.*list)[i]) : std::nullopt;
+        }));
   };
   std::vector<Picture> pictures;
   pictures.push_back({"memory", chart(&record::Usage::memory), mib_in_words, 64});

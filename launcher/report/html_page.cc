@@ -64,9 +64,8 @@ void write_lines(const RunRecord& run, HtmlWriter& to) {
 }
 
 void write_foot(const RunRecord& run, HtmlWriter& to) {
-  to.markup(
-      "<footer>Written by safelaunch. Secrets that it could recognise are replaced by "
-      "[redacted].");
+  to.markup("<footer>");
+  to.text(tr("Written by safelaunch. Secrets that it could recognise are replaced by [redacted]."));
   if (run.unreadable != 0)
     to.markup(" ")
         .text(std::to_string(run.unreadable))
@@ -132,7 +131,7 @@ enum class FactSize { small, large };
 void write_fact(const char* label, std::string_view value, FactSize size, HtmlWriter& to) {
   if (value.empty()) return;
   size == FactSize::large ? to.markup("<div class=\"long\">") : to.markup("<div>");
-  to.markup("<dt>").text(tr(label)).markup("</dt><dd>").text(value, kLongestText);
+  to.markup("<dt>").text(tr(label)).markup("</dt><dd>").path(cut(value, kLongestText));
   to.markup("</dd></div>\n");
 }
 
@@ -141,9 +140,15 @@ void write_verdict(const RunRecord& run, HtmlWriter& to) {
   if (told == nullptr) return;
   const Failure& failure = *told->failure;
   const bool healed = !run.summary.attempts.back().failure;
-  if (healed) to.markup("<p class=\"dim\">").text(told->profile).markup(" failed:</p>\n");
+  if (healed) to.markup("<p class=\"dim\">").text(tr("{} failed:", told->profile)).markup("</p>\n");
   write_cause(failure, to);
-  if (!healed) write_remedy(failure, to);
+  if (healed) return;
+  write_remedy(failure, to);
+  const auto attempt = std::ranges::find(run.attempts, told->number,
+                                         [](const AttemptHistory& one) { return one.told.number; });
+  if (attempt == run.attempts.end() || attempt->stacks.empty()) return;
+  to.markup("<p><a href=\"#stood-").text(std::to_string(told->number)).markup("\">");
+  to.text(tr("Where the ranks stood")).markup("</a></p>\n");
 }
 
 bool is_of_profiles(std::string_view word) {
@@ -151,15 +156,15 @@ bool is_of_profiles(std::string_view word) {
 }
 
 // A run that needed another profile begins with that one.
-std::string words_again(const RunRecord& run) {
+std::vector<std::string> words_again(const RunRecord& run) {
   const auto& attempts = run.summary.attempts;
   const bool healed = attempts.size() > 1 && !attempts.back().failure;
-  std::string words = "safelaunch";
-  if (healed) words += " " + shell_word("--profile=" + attempts.back().profile);
+  std::vector<std::string> words{"safelaunch"};
+  if (healed) words.push_back(shell_word("--profile=" + attempts.back().profile));
   for (const std::string& option : run.options)
-    if (!healed || !is_of_profiles(option)) words += " " + shell_word(option);
-  words += " --";
-  for (const std::string& word : run.summary.command) words += " " + shell_word(word);
+    if (!healed || !is_of_profiles(option)) words.push_back(shell_word(option));
+  words.emplace_back("--");
+  for (const std::string& word : run.summary.command) words.push_back(shell_word(word));
   return words;
 }
 
@@ -168,7 +173,13 @@ void write_command(const RunRecord& run, HtmlWriter& to) {
   to.markup("<h3>").text(tr("To run it again")).markup("</h3>\n<pre class=\"command\">");
   if (!run.working_directory.empty())
     to.text("cd " + shell_word(run.working_directory) + "\n", kLongestText);
-  to.text(words_again(run), kLongestText).markup("</pre>\n");
+  std::size_t left = kLongestText;
+  for (const std::string& word : words_again(run)) {  // none is broken where it fits into a line
+    if (left < kLongestText) to.markup(" ");
+    to.markup("<span>").text(word, left).markup("</span>");
+    if ((left -= std::min(left, word.size() + 1)) == 0) break;
+  }
+  to.markup("</pre>\n");
 }
 
 // What whoever is asked for help wants to know first, to be copied as a whole. It stays English.
@@ -183,7 +194,7 @@ std::string issue_of(const RunRecord& run) {
       text += fmt::format("\ncause: {} ({})", failure.cause, name(failure.certainty));
   }
   text += fmt::format(
-      "\n\n{}\n{} after {}, {}\n", words_again(run),
+      "\n\n{}\n{} after {}, {}\n", join(words_again(run), " "),
       run.state == RunRecord::State::ended ? fmt::format("exit status {}", run.summary.exit_code)
                                            : name(run.state),
       describe_duration(run.took),
@@ -225,6 +236,16 @@ HtmlWriter& HtmlWriter::text(std::string_view all, std::size_t most) {
   const std::string_view shown = cut(all, most);
   text(shown);
   return shown.size() < all.size() ? markup("…") : *this;
+}
+
+HtmlWriter& HtmlWriter::path(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('/'), text.size() - 1) + 1;
+    html_ += html_text(text.substr(0, end));
+    if (text[end - 1] == '/') html_ += "<wbr>";
+    text.remove_prefix(end);
+  }
+  return *this;
 }
 
 HtmlWriter& HtmlWriter::percent(double share) {

@@ -96,6 +96,9 @@ class HtmlWriter {
   /// Adds at most `most` bytes of escaped text, and a "…" if something is cut off.
   HtmlWriter& text(std::string_view text, std::size_t most);
 
+  /// Adds escaped text whose lines may break behind a slash: paths, stacks. For elements alone.
+  HtmlWriter& path(std::string_view text);
+
   /// Adds a share of the whole in percent.
   HtmlWriter& percent(double share);
 
@@ -123,6 +126,9 @@ struct PageBudget {
 
 /// The part of a whole that a time is, from 0 to 1.
 [[nodiscard]] double share_of(Duration part, Duration whole);
+
+/// Writes a coloured sign and its words, for a legend.
+void write_sign(std::string_view css, std::string_view words, HtmlWriter& to);
 
 /// Writes the marks of the time below or above pictures of that length.
 void write_axis(Duration length, HtmlWriter& to);

@@ -72,7 +72,7 @@ std::vector<Stretch> stretches_of(const AttemptHistory& attempt) {
 }
 
 std::string end_of(const AttemptHistory& attempt) {
-  return attempt.ended ? end_in_words(attempt.told) : "runs";
+  return attempt.ended ? end_in_words(attempt.told) : "is running";
 }
 
 void write_row(const AttemptHistory& attempt, Duration length, HtmlWriter& to) {
@@ -95,18 +95,18 @@ void write_attempts(const RunRecord& run, HtmlWriter& to) {
   to.markup("<h2>").text(tr("All attempts")).markup("</h2>\n<div class=\"tl named\">");
   write_axis(run.took, to);
   for (std::size_t i = 0; i < shown; ++i) write_row(run.attempts[i], run.took, to);
-  to.markup("</div>\n<p class=\"legend\"><span><i class=\"s0\"></i>starting</span>");
+  to.markup("</div>\n<p class=\"legend\">");
+  write_sign("s0", tr("starting"), to);
   for (std::size_t stage = 1; stage < kStageCount; ++stage) {
     const bool seen = std::ranges::any_of(run.attempts, [&](const AttemptHistory& attempt) {
       return !attempt.ranks.empty() && reached_by_every_rank(attempt, stage);
     });
     if (!seen) continue;
-    to.markup("<span><i class=\"").text(css_of(stage)).markup("\"></i>");
-    to.text(name(static_cast<Stage>(stage))).markup(" reached by every rank</span>");
+    write_sign(css_of(stage), tr("{} reached by every rank", name(static_cast<Stage>(stage))), to);
   }
-  if (std::ranges::any_of(run.attempts, has_hung))
-    to.markup("<span><i class=\"m\"></i>hung</span>");
-  to.markup("<span><i class=\"x\"></i>being stopped</span></p>\n");
+  if (std::ranges::any_of(run.attempts, has_hung)) write_sign("m", tr("hung"), to);
+  write_sign("x", tr("being stopped"), to);
+  to.markup("</p>\n");
   if (shown < run.attempts.size())
     to.markup("<p class=\"dim\">and ")
         .text(std::to_string(run.attempts.size() - shown))
@@ -152,22 +152,10 @@ void write_probes(const RunRecord& run, HtmlWriter& to) {
 
 using std::chrono_literals::operator""ms;
 
-// Writes the CSS class of a stage, which report.html defines.
-void write_stage_class(Stage stage, HtmlWriter& to) {
-  switch (stage) {
-    case Stage::spawned: to.markup("s0"); break;
-    case Stage::imported: to.markup("s1"); break;
-    case Stage::rendezvous: to.markup("s2"); break;
-    case Stage::group: to.markup("s3"); break;
-    case Stage::communicator: to.markup("s4"); break;
-    case Stage::collective: to.markup("s5"); break;
-  }
-}
-
 void write_class(const TimelineSpan& span, HtmlWriter& to) {
   switch (span.kind) {
     case TimelineSpan::Kind::starting: to.markup("s0"); break;
-    case TimelineSpan::Kind::reached: write_stage_class(span.stage, to); break;
+    case TimelineSpan::Kind::reached: to.text(css_of(static_cast<std::size_t>(span.stage))); break;
     case TimelineSpan::Kind::waiting: to.markup("w"); break;
     case TimelineSpan::Kind::missing: to.markup("m"); break;
     case TimelineSpan::Kind::stopped: to.markup("x"); break;
@@ -192,7 +180,7 @@ void write_row(const TimelineRow& row, const Timeline& timeline, HtmlWriter& to)
     write_title(span, to);
     to.markup("\"></i>");
   }
-  to.markup("</span><span class=\"note\">").text(row.note).markup("</span></div>\n");
+  to.markup("</span><span class=\"note\">").text(tr(row.note)).markup("</span></div>\n");
 }
 
 void write_verdict_mark(const Timeline& timeline, HtmlWriter& to) {
@@ -215,33 +203,38 @@ void write_legend(const Timeline& timeline, HtmlWriter& to) {
       waiting |= span.kind == TimelineSpan::Kind::waiting;
       missing |= span.kind == TimelineSpan::Kind::missing;
     }
-  to.markup("<p class=\"legend\"><span><i class=\"s0\"></i>starting</span>");
+  to.markup("<p class=\"legend\">");
+  write_sign("s0", tr("starting"), to);
   for (int i = 1; i < kStageCount; ++i) {
     if (!stages.at(static_cast<std::size_t>(i))) continue;
-    to.markup("<span><i class=\"");
-    write_stage_class(static_cast<Stage>(i), to);
-    to.markup("\"></i>").text(name(static_cast<Stage>(i))).markup(" reached</span>");
+    write_sign(css_of(static_cast<std::size_t>(i)), tr("{} reached", name(static_cast<Stage>(i))),
+               to);
   }
-  if (waiting) to.markup("<span><i class=\"w\"></i>waiting for others</span>");
-  if (missing) to.markup("<span><i class=\"m\"></i>missing</span>");
+  if (waiting) write_sign("w", tr("waiting for others"), to);
+  if (missing) write_sign("m", tr("missing"), to);
+  if (timeline.verdict) write_sign("v", tr("verdict"), to);
   to.markup("</p>\n");
 }
 
 void write_times(const Timeline& timeline, HtmlWriter& to) {
-  to.markup(
-      "<details><summary>When each stage was reached</summary><div class=\"wide\">"
-      "<table class=\"times\">");
+  to.markup("<details><summary>")
+      .text(tr("When each stage was reached"))
+      .markup("</summary><div class=\"wide\"><table class=\"times\">");
   to.markup("<tr><th>rank</th>");
-  for (int i = 1; i < kStageCount; ++i)
+  std::vector<std::size_t> stages;  // those that a rank has reached
+  for (std::size_t i = 1; i < kStageCount; ++i)
+    if (std::ranges::any_of(timeline.rows, [i](const auto& row) { return bool(row.reached[i]); }))
+      stages.push_back(i);
+  for (const std::size_t i : stages)
     to.markup("<th>").text(name(static_cast<Stage>(i))).markup("</th>");
-  to.markup("<th></th></tr>\n");
+  to.markup("</tr>\n");
   for (const TimelineRow& row : timeline.rows) {
     to.markup("<tr><td>").text(rank_list(row.ranks)).markup("</td>");
-    for (std::size_t i = 1; i < row.reached.size(); ++i)
+    for (const std::size_t i : stages)
       to.markup("<td>")
           .text(row.reached[i] ? describe_duration(*row.reached[i]) : "–")
           .markup("</td>");
-    to.markup("<td>").text(row.note).markup("</td></tr>\n");
+    to.markup("</tr>\n");
   }
   to.markup("</table></div></details>\n");
 }
@@ -264,6 +257,10 @@ void write_overview(const RunRecord& run, HtmlWriter& to) {
   write_probes(run, inner);
   if (inner.size() == 0) return;
   to.markup("<section>").append(inner).markup("</section>\n");
+}
+
+void write_sign(std::string_view css, std::string_view words, HtmlWriter& to) {
+  to.markup("<span><i class=\"").text(css).markup("\"></i>").text(words).markup("</span>");
 }
 
 double share_of(Duration part, Duration whole) {

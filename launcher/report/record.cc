@@ -154,7 +154,9 @@ std::string words_of(const auto& event) {
 
 Verdict event_of(const Failure& verdict) {
   const auto stage = safelaunch::name(verdict.stage.value_or(safelaunch::Stage::spawned));
-  Verdict event{safelaunch::name(verdict.kind), stage, describe(verdict), {}, {}};
+  Verdict event{safelaunch::name(verdict.kind), stage, describe(verdict), {}, {}, 0};
+  event.waited =
+      static_cast<int>(std::chrono::duration_cast<std::chrono::seconds>(verdict.waited).count());
   for (const Rank rank : verdict.waiting) event.waiting.push_back(rank.value);
   for (const MissingRank& one : verdict.missing) event.missing.push_back(one.rank.value);
   return event;
@@ -162,7 +164,8 @@ Verdict event_of(const Failure& verdict) {
 
 Failure failure_of(const Verdict& event) {
   Failure verdict{.kind = failure_kind_named(event.kind).value_or(FailureKind::failed),
-                  .stage = stage_named(event.stage)};
+                  .stage = stage_named(event.stage),
+                  .waited = std::chrono::seconds(event.waited)};
   for (const int rank : event.waiting) verdict.waiting.push_back(Rank{rank});
   for (const int rank : event.missing) verdict.missing.push_back({.rank = Rank{rank}});
   std::ranges::sort(verdict.waiting);

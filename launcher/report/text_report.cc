@@ -86,7 +86,7 @@ void write_story(const RunRecord& run, TextWriter& to) {
   if (run.attempts.empty() || run.attempts.back().ended) return;
   const AttemptHistory& last = run.attempts.back();
   to.line(tr("  attempt {}  {:<14} {}{}", last.told.number, last.told.profile,
-             tr(run.state == RunRecord::State::running ? "runs" : "was not ended"),
+             tr(run.state == RunRecord::State::running ? "is running" : "was not ended"),
              last.training          ? tr(", training")
              : last.waiting.empty() ? ""
                                     : "  (" + tr(last.waiting) + ")"));

@@ -43,10 +43,11 @@ constexpr const char* kToldToEnd = "told to end";
 std::string end_of(const Behaviour& behaviour) {
   if (behaviour.status.empty() || behaviour.status == "exit status 0") return {};
   if (!behaviour.told_to_end) return behaviour.status;
-  constexpr std::array kOurs = {"SIGTERM", "SIGKILL", "SIGINT", "SIGHUP", "SIGQUIT"};
-  const bool by_us = std::ranges::any_of(kOurs, [&](const char* name) {
-    return behaviour.status == std::string("killed by ") + name;
-  });
+  // A program that handles a signal and then says so ends with 128 + its number, as a shell does.
+  constexpr std::array kOurs = {"killed by SIGTERM", "killed by SIGKILL", "killed by SIGINT",
+                                "killed by SIGHUP",  "killed by SIGQUIT", "exit status 143",
+                                "exit status 130",   "exit status 129"};
+  const bool by_us = std::ranges::find(kOurs, behaviour.status) != kOurs.end();
   return by_us ? kToldToEnd : fmt::format("{}: {}", kToldToEnd, behaviour.status);
 }
 
@@ -163,6 +164,10 @@ class RowWriter {
   void finish() {
     const Duration end = ended_by_all(group_).value_or(attempt_.until);
     if (attempt_.verdict && group_.behaviour.part != Part::none) {
+      const Failure& verdict = attempt_.verdict->failure;
+      if (verdict.kind == FailureKind::stalled && verdict.waited > Duration{})
+        go_to(attempt_.verdict->at - verdict.waited);
+      now_.from = now_.to;
       now_.kind = group_.behaviour.part == Part::missing ? TimelineSpan::Kind::missing
                                                          : TimelineSpan::Kind::waiting;
       go_to(attempt_.verdict->at);

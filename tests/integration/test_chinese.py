@@ -83,6 +83,8 @@ class Refuses(Speaks):
                 (["--config", "open.yaml", "true"], 78, "open.yaml:2:1：YAML 语法错误，方括号没有闭合"),
                 (["--config", "none.yaml", "true"], 78, "none.yaml：没有这个文件"),
                 (["watch"], 64, "没有子命令 'watch'；查看正在运行的作业用 safelaunch status --watch\n如果确实要运行 "),
+                (["runs", "--failed"], 64, "runs 没有 '--failed' 这个选项"),
+                (["--nnodes", "2", "--node-rank", "0", "true"], 64, "多机需要 --master-addr"),
                 (["report", "nosuch"], 64, "没有运行 'nosuch'")]:
             run = self.say(*words, LANG=ABSENT)
             self.assertIn(answer, run.stderr.decode())
@@ -123,7 +125,8 @@ class Hang(Speaks):
         for file in ("outcome.json", "events.jsonl", "job.json"):
             self.assertIsNone(CHINESE.search((run.directory / file).read_text()), file)
         page = (run.directory / "report.html").read_text()
-        for part in ('<html lang="zh-CN">', "<h1>卡住</h1>", "少了一个 rank（有进程没到）", "<h3>各 rank 停在哪里</h3>"):
+        for part in ('<html lang="zh-CN">', "<h1>卡住</h1>", "少了一个 rank（有进程没到）", "各 rank 停在哪里</h3>", "第 1 次尝试",
+                     "未到</span>", "各阶段的到达时间"):
             self.assertTrue(part in page, part)
         self.assert_report(run)
 

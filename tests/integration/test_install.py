@@ -5,6 +5,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tomllib
 
 from harness import ROOT, SAFELAUNCH, SafelaunchTest, main
 
@@ -34,6 +35,13 @@ class Install(SafelaunchTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("rank 0 of 2", done.stdout)
         self.assertIn("rank 1 of 2", done.stdout)
+
+    def test_the_sdist_has_the_sources_that_are_left_out_for_their_name(self):
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+        named = {file for pattern in project["tool"]["scikit-build"]["sdist"]["include"] for file in ROOT.glob(pattern)}
+        sources = set(ROOT.glob("launcher/**/*.dist-info/*"))
+        self.assertTrue(sources)
+        self.assertEqual(sources - named, set())
 
     def test_the_python_package_becomes_the_executable(self):
         prefix = self.installed()

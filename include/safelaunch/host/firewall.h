@@ -14,8 +14,8 @@ enum class Firewall { unknown, ufw, firewalld, nft, iptables };
 /// The one with this name; another word is unknown.
 [[nodiscard]] Firewall firewall_named(std::string_view name);
 
-/// The tool that sets the filter: one that is switched on (ufw, firewalld), else the first that is
-/// installed (nft, iptables). Looks at files below `root`; needs no rights.
+/// The tool that sets the filter: one that is switched on (ufw, firewalld, nftables), else one that
+/// is installed (iptables, nft). Looks at files below `root`; needs no rights.
 [[nodiscard]] Firewall find_firewall(const std::filesystem::path& root = "/");
 
 /// The command, for root, that lets TCP connections to a port pass; empty where the tool is not

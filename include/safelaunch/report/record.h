@@ -241,12 +241,14 @@ struct Verdict {
   std::string text;
   std::vector<int> waiting;
   std::vector<int> missing;
+  int waited = 0;  ///< seconds for which the others waited for the missing
   static void fields(auto& self, auto&& field) {
     field("kind", self.kind);
     field("stage", self.stage);
     field("text", self.text);
     field("waiting", self.waiting);
     field("missing", self.missing);
+    field("waited", self.waited);
   }
 };
 

@@ -89,6 +89,18 @@ TEST_CASE("the line of a standstill in training is told in Chinese", "[language]
   CHECK(chinese_phrases().retold("training goes on, after 15s") == "训练恢复了，共停住 15s");
 }
 
+TEST_CASE("a cut way is Chinese but for the command to type", "[language]") {
+  CHECK(chinese_phrases().retold("node1 cannot reach node0 on port 29511 (10.77.0.1), where the "
+                                 "ranks meet: no answer") ==
+        "node1 连不上 node0 的端口 29511（10.77.0.1，rank 在此会合）：没有应答");
+  CHECK(chinese_phrases().retold(
+            "help: let the firewall of node0 pass port 29511, or take a port that "
+            "it passes; there: sudo iptables -I INPUT -j ACCEPT") ==
+        "解决办法：让 node0 的防火墙放行端口 29511，或换一个它放行的端口；在那台机器上执行：sudo "
+        "iptables -I "
+        "INPUT -j ACCEPT");
+}
+
 TEST_CASE("a format is filled in in the language that is spoken", "[language]") {
   const int rank = 1;
   CHECK(tr("rank {} ({})", rank, "x") == "rank 1 (x)");

@@ -4,6 +4,7 @@
 
 #include "catch.h"
 #include "launcher/cli/recorded_runs.h"
+#include "safelaunch/base/language.h"
 
 using namespace safelaunch;
 using namespace safelaunch::cli;
@@ -136,6 +137,23 @@ TEST_CASE("clean lists each leftover in a line of its own", "[clean]") {
   const std::vector lines{stale_process(), stale_segment()};
   CHECK(render_removals(lines) == describe(lines[0]) + "\n" + describe(lines[1]) + "\n");
   CHECK(render_removals({}) == "nothing is stale\n");
+}
+
+TEST_CASE("clean speaks Chinese but for names, paths and commands", "[clean]") {
+  clean::Removal orphan = stale_process();
+  auto& process = std::get<clean::StaleProcess>(orphan.what);
+  process.claim = clean::Claim::unproven;
+  process.launcherless = true;
+  process.why = "not started by safelaunch; a rank without a launcher, or started by hand";
+  orphan.done = "left alone";
+  speak(Language::chinese);
+  const std::string text = render_removals(std::vector{orphan, stale_segment()});
+  speak(Language::english);
+  CHECK(text.starts_with("保留：pid 71（python train.py），用户 root，已运行 "));
+  CHECK(
+      text.find("，占用 port 29500：不是 safelaunch 启动的；失去启动器的 rank，或是手工启动的；用 "
+                "`safelaunch clean --pid 71` 可以") != std::string::npos);
+  CHECK(text.find("\n将删除：/dev/shm/nccl-abc（64 KiB）：") != std::string::npos);
 }
 
 TEST_CASE("clean tells a program who holds what, and what was done", "[clean]") {

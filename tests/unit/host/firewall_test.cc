@@ -12,9 +12,12 @@ TEST_CASE("the firewall's tool is the one that is switched on, else one that is 
   const TemporaryFolder root;
   const auto found = [&] { return find_firewall(root / ""); };
   CHECK(found() == Firewall::unknown);
-  root.write("usr/sbin/iptables", "");
-  CHECK(found() == Firewall::iptables);
   root.write("usr/sbin/nft", "");
+  CHECK(found() == Firewall::nft);
+  root.write("usr/sbin/iptables",
+             "");  // nft has no table inet filter where rules are iptables' own
+  CHECK(found() == Firewall::iptables);
+  root.write("etc/systemd/system/sysinit.target.wants/nftables.service", "");
   CHECK(found() == Firewall::nft);
   root.write("usr/bin/firewall-cmd", "");
   root.write("etc/ufw/ufw.conf", "# /etc/ufw/ufw.conf\nENABLED=no\n");

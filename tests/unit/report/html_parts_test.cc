@@ -5,6 +5,7 @@
 #include "launcher/report/timeline.h"
 #include "recorded_runs.h"
 #include "safelaunch/report/report.h"
+#include "scratch.h"
 
 using namespace safelaunch;
 using namespace safelaunch::report;
@@ -201,7 +202,7 @@ TEST_CASE("facts that are not known have no line in the head", "[html]") {
        {"<dt>Run</dt><dd>r1</dd>", "<dt>Started</dt><dd>2026-11-21 ", "<dt>Took</dt><dd>30s</dd>",
         "<dt>Exit status</dt><dd>3</dd>", "<dt>Cost</dt><dd>medium</dd>",
         "<dt>Stopped because</dt><dd>no profile is left</dd>",
-        "<dt>Logs and evidence</dt><dd>/runs/r1</dd>"})
+        "<dt>Logs and evidence</dt><dd>/<wbr>runs/<wbr>r1</dd>"})
     CHECK(head.find(fact) != std::string::npos);
 }
 
@@ -219,10 +220,20 @@ TEST_CASE("the command to run it again is one that a shell reads", "[html]") {
   run.working_directory = "/home/ann/my model";
   run.options = {"--profile=basic", "--nodes=2"};
   run.summary.command = {"torchrun", "train.py", "--name", "it's", ""};
-  const std::string head = head_of(run);
+  const std::string head = without_tags(head_of(run));
   CHECK(head.find("cd &#39;/home/ann/my model&#39;\n") != std::string::npos);
   CHECK(head.find("safelaunch --profile=basic --nodes=2 -- torchrun train.py --name "
-                  "&#39;it&#39;\\&#39;&#39;s&#39; &#39;&#39;</pre>") != std::string::npos);
+                  "&#39;it&#39;\\&#39;&#39;s&#39; &#39;&#39;\n") != std::string::npos);
+}
+
+TEST_CASE("the head's advice has a link to the stacks of its attempt", "[html]") {
+  RunRecord run = ended_run({failed_attempt(FailureKind::hung)}, 124);
+  run.summary.attempts.front().number = 1;
+  run.attempts.emplace_back().told = run.summary.attempts.front();
+  CHECK(head_of(run).find("href=\"#stood-1\"") == std::string::npos);
+  run.attempts.front().stacks = {{"rank-0", "a.py:1 main", 11, 0}};
+  CHECK(head_of(run).find("href=\"#stood-1\"") != std::string::npos);
+  CHECK(attempt_html(run.attempts.front()).find("id=\"stood-1\"") != std::string::npos);
 }
 
 TEST_CASE("a run that needed another profile begins with that one again", "[html]") {
@@ -231,7 +242,7 @@ TEST_CASE("a run that needed another profile begins with that one again", "[html
   RunRecord run = ended_run({failed_attempt(FailureKind::hung), good}, 0);
   run.options = {"--profile=basic", "--forget", "--nodes=2"};
   run.summary.command = {"torchrun"};
-  CHECK(head_of(run).find("safelaunch --profile=no-p2p --nodes=2 -- torchrun</pre>") !=
+  CHECK(without_tags(head_of(run)).find("safelaunch --profile=no-p2p --nodes=2 -- torchrun\n") !=
         std::string::npos);
 }
 
@@ -278,11 +289,23 @@ TEST_CASE("a bar has a stretch for each span, with its share and its times", "[h
                            "<i class=\"x\" style=\"width:50.00%\" title=\"stopped, 5s–10s\"></i>",
                            "<b style=\"left:50.00%\" title=\"verdict after 5s\"></b>",
                            "<span class=\"note\">waited</span>", "imported reached</span>",
-                           "waiting for others</span>"}) {
+                           "waiting for others</span>", "<i class=\"v\"></i>verdict</span>"}) {
     INFO(part);
     CHECK(html.find(part) != std::string::npos);
   }
   CHECK(html.find("missing</span>") == std::string::npos);
+}
+
+TEST_CASE("the table of times has the stages that a rank reached", "[html]") {
+  Timeline timeline;
+  timeline.length = 10s;
+  TimelineRow row{
+      {Rank{0}}, {{TimelineSpan::Kind::starting, Stage::spawned, 0s, 10s}}, {}, "", false};
+  row.reached[static_cast<std::size_t>(Stage::imported)] = 1s;
+  timeline.rows = {row, {{Rank{1}}, row.spans, {}, "missing", true}};
+  const std::string html = timeline_html(timeline);
+  CHECK(html.find("<tr><th>rank</th><th>imported</th></tr>") != std::string::npos);
+  CHECK(html.find("<tr><td>rank 1</td><td>–</td></tr>") != std::string::npos);
 }
 
 TEST_CASE("each stage has a colour of its own", "[html]") {
@@ -395,8 +418,8 @@ TEST_CASE("a stack shows the line of source below its frame", "[html]") {
       {"rank-0", "thread MainThread\n  /x/train.py:50 sleep\n  /x/train.py:51 f\n", 1, 0}};
   PageBudget budget;
   const std::string html = built([&](HtmlWriter& to) { write_attempt(attempt, run, budget, to); });
-  CHECK(html.find("  /x/train.py:50 sleep\n<span class=\"src\">    time.sleep(3600) # "
-                  "&lt;b&gt;</span>\n  /x/train.py:51 f\n") != std::string::npos);
+  CHECK(html.find("  /<wbr>x/<wbr>train.py:50 sleep\n<span class=\"src\">    time.sleep(3600) # "
+                  "&lt;b&gt;</span>\n  /<wbr>x/<wbr>train.py:51 f\n") != std::string::npos);
 }
 
 // ---- figures
@@ -424,14 +447,26 @@ TEST_CASE("a chart tells its scale, the most, and who had it", "[html]") {
   CHECK(times_in(html, "<svg ") == 2);
 }
 
+TEST_CASE("a rank that is gone has no figures, so its lines do not fall to nothing", "[html]") {
+  AttemptHistory attempt;
+  attempt.until = 10s;
+  attempt.usage = {{0s, {{0}, {10}, {512}, {0}, {}}},
+                   {5s, {{0}, {10}, {512}, {0}, {}}},
+                   {9s, {{0}, {0}, {0}, {0}, {}}}};
+  const std::string html = figures_html(attempt);
+  CHECK(html.find("500.0,") != std::string::npos);
+  CHECK(html.find("900.0,") == std::string::npos);
+}
+
 TEST_CASE("figures of any origin stay within their picture", "[html]") {
   const int most = std::numeric_limits<int>::max();
   const int least = std::numeric_limits<int>::min();
   AttemptHistory attempt;
   attempt.began = 5s;
   attempt.until = 6s;
-  attempt.usage = {{0s, {{0}, {least}, {least}, {least}, {least}}},
-                   {9s, {{0}, {most}, {-5}, {most}, {most}}}};
+  attempt.usage = {{0s, {{0}, {least}, {1}, {least}, {least}}},
+                   {3s, {{0}, {least}, {-5}, {least}, {least}}},
+                   {9s, {{0}, {most}, {most}, {most}, {most}}}};
   attempt.gpus = {{0s, {{-7}, {least}, {0}, {-1}, {}, {}}},
                   {9s, {{-7}, {most}, {most}, {most}, {}, {}}}};
   const std::string html = figures_html(attempt);
@@ -658,5 +693,6 @@ TEST_CASE("on a phone the ranks of the table of stages stay on one line", "[html
   CHECK(timeline_html(timeline).find("<table class=\"times\"><tr><th>rank</th>") !=
         std::string::npos);
   RunRecord run;
-  CHECK(html_report(run).find(".times td:first-child { min-width: 5rem; }") != std::string::npos);
+  CHECK(html_report(run).find(".times td:first-child { min-width: 5rem; white-space: normal; }") !=
+        std::string::npos);
 }

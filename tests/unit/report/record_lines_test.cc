@@ -66,8 +66,8 @@ const std::vector<LineCase>& line_cases() {
        R"("e":"segments","removed":["nccl-a","nccl-b"],"bytes":33554432})",
        "nccl-a nccl-b removed, 32 MiB"},
       {record::Ras{"1 communicator"}, R"("e":"ras","text":"1 communicator"})", "1 communicator"},
-      {record::Verdict{"hung", "group", "rank 1 is missing", {0, 2}, {1}},
-       R"("e":"verdict","kind":"hung","stage":"group","text":"rank 1 is missing","waiting":[0,2],"missing":[1]})",
+      {record::Verdict{"hung", "group", "rank 1 is missing", {0, 2}, {1}, 9},
+       R"("e":"verdict","kind":"hung","stage":"group","text":"rank 1 is missing","waiting":[0,2],"missing":[1],"waited":9})",
        "rank 1 is missing"},
       {record::Cause{"rank-missing", "confirmed", "Rank 0 waited."},
        R"("e":"cause","id":"rank-missing","certainty":"confirmed","text":"Rank 0 waited."})",
@@ -264,7 +264,7 @@ TEST_CASE("each kind of verdict is read back from its word", "[record]") {
         FailureKind::world_size_mismatch, FailureKind::duplicate_rank, FailureKind::hung,
         FailureKind::stood_still, FailureKind::driver_silent, FailureKind::stalled,
         FailureKind::interrupted, FailureKind::given_up}) {
-    const record::Verdict event{safelaunch::name(kind), "group", "", {}, {}};
+    const record::Verdict event{safelaunch::name(kind), "group", "", {}, {}, 0};
     CHECK(record::failure_of(event).kind == kind);
     CHECK(record::failure_of(event).stage == Stage::group);
   }
@@ -272,7 +272,7 @@ TEST_CASE("each kind of verdict is read back from its word", "[record]") {
 
 TEST_CASE("a verdict without a stage is one before the first stage", "[record]") {
   CHECK(record::event_of(Failure{}).stage == name(Stage::spawned));
-  CHECK_FALSE(record::failure_of({"hung", "warmup", "", {}, {}}).stage);
+  CHECK_FALSE(record::failure_of({"hung", "warmup", "", {}, {}, 0}).stage);
 }
 
 // ---- the log that writes them

@@ -38,6 +38,18 @@ inline void add(report::RunFiles& files, const std::string& name, const std::str
   files.files.push_back({name, text, text.size(), 0});
 }
 
+/// What a reader sees of markup.
+inline std::string without_tags(std::string_view html) {
+  std::string text;
+  bool in_tag = false;
+  for (const char one : html) {
+    in_tag |= one == '<';
+    if (!in_tag) text += one;
+    in_tag &= one != '>';
+  }
+  return text;
+}
+
 inline bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }

@@ -35,7 +35,7 @@ TEST_CASE("a run that goes on says so, with what it waits for", "[text_report]")
   run.state = RunRecord::State::running;
   const std::string text = text_of(run);
   CHECK(contains(text, ", still running"));
-  CHECK(contains(text, "attempt 1  basic          runs  (group 1/2 · waiting for rank 1)"));
+  CHECK(contains(text, "attempt 1  basic          is running  (group 1/2 · waiting for rank 1)"));
   CHECK_FALSE(contains(text, "exit status"));
 }
 
@@ -45,7 +45,7 @@ TEST_CASE("a run that trains waits for nobody", "[text_report]") {
   attempt.waiting = "waiting for rank 1";
   RunRecord run = run_with(attempt);
   run.state = RunRecord::State::running;
-  CHECK(contains(text_of(run), "runs, training"));
+  CHECK(contains(text_of(run), "is running, training"));
   CHECK_FALSE(contains(text_of(run), "waiting for rank 1"));
 }
 

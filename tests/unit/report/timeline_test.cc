@@ -118,6 +118,30 @@ TEST_CASE("a rank that was told to end is no suspect, and its own signal is name
   CHECK_FALSE(timeline.rows.at(1).suspect);
 }
 
+TEST_CASE("a rank that told its shell's status of our signal was told to end", "[timeline]") {
+  AttemptHistory attempt = attempt_of_a_minute();
+  end(attempt, 0, "exit status 143", 31s);
+  end(attempt, 1, "exit status 14", 32s);
+  for (auto& [rank, history] : attempt.ranks) history.told_to_end = true;
+  CHECK(timeline_of(attempt, 10).rows.at(0).note == "told to end");
+  CHECK(timeline_of(attempt, 10).rows.at(1).note == "told to end: exit status 14");
+}
+
+TEST_CASE("ranks that trained before they stood still are shown in training", "[timeline]") {
+  AttemptHistory attempt = attempt_of_a_minute();
+  reach(attempt, 0, Stage::collective, 20s);
+  attempt.verdict = RecordedVerdict{
+      .at = 60s, .text = {}, .failure = {.kind = FailureKind::stalled, .waited = 15s}};
+  attempt.verdict->failure.waiting = {Rank{0}};
+  CHECK(only_row(attempt).spans ==
+        std::vector<TimelineSpan>{{Kind::starting, Stage::spawned, 0s, 10s},
+                                  {Kind::reached, Stage::collective, 10s, 35s},
+                                  {Kind::waiting, Stage::collective, 35s, 50s},
+                                  {Kind::stopped, Stage::collective, 50s, 60s}});
+  attempt.verdict->failure.waited = 0s;  // an older record
+  CHECK(only_row(attempt).spans.at(1).kind == Kind::waiting);
+}
+
 TEST_CASE("a stage of ranks that share a row begins with the last of them", "[timeline]") {
   AttemptHistory attempt = attempt_of_a_minute();
   for (int rank = 0; rank < 5; ++rank) reach(attempt, rank, Stage::group, 20s + rank * 1s);
