@@ -32,6 +32,19 @@ std::vector<int> nameless_below(ProcessId root, const std::set<ProcessId>& ranks
   return pids;
 }
 
+bool python_has_started(const std::set<ProcessId>& ranks, ProcessId root,
+                        const host::ProcessTable& table) {
+  std::map<int, host::ProcessFacts> tree;
+  for (const host::ProcessFacts& one : host::tree_of(root, table)) tree[one.id.pid] = one;
+  return std::ranges::any_of(ranks, [&](ProcessId rank) {
+    for (auto at = tree.find(rank.pid); at != tree.end() && at->first != root.pid;)
+      if (at = tree.find(at->second.parent);
+          at != tree.end() && at->first != root.pid && at->second.comm.starts_with("python"))
+        return true;
+    return false;
+  });
+}
+
 std::string describe_nameless(const std::vector<int>& pids) {
   std::vector<std::string> words;
   for (const int pid : pids) {

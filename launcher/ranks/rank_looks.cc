@@ -283,7 +283,9 @@ void RankMachine::show_waiting(TimePoint now) {
 bool RankMachine::half_is_over(TimePoint now) {
   const auto clock = stages_.wait_clock(now);
   if (!clock) return false;
-  const Duration limit = clock->limit.value_or(rules_.stages.limits.init);
+  const Duration init = rules_.stages.limits.init;
+  Duration limit = clock->limit.value_or(init);
+  if (stages_.waits_for_nobody_seen()) limit = std::min(limit, init);
   if (limit != deadline_.limit || clock->lasts < deadline_.set_at)
     deadline_ = {limit, clock->lasts};
   return limit > Duration::zero() &&

@@ -40,14 +40,19 @@ std::string in_seconds(Clock::duration duration) {
 const RankState& Stages::state_of(Rank rank) const {
   static const RankState unknown;
   if (const RankState* found = find(rank); found && found->known()) return *found;
-  const bool on_this_host = may_be_here(rank) && (nameless_here_ || !meet_beyond_this_host());
-  return on_this_host ? others_ : unknown;
+  return may_be_here(rank) && !may_be_started_by_hand() ? others_ : unknown;
 }
 
-// A script that is started by hand on each host tells nobody how many hosts there are: only where
-// its ranks meet.
-bool Stages::meet_beyond_this_host() const {
+// Nobody tells of a script that is started by hand on how many hosts, or in how many terminals,
+// that is: only where its ranks meet, and that the one which is here was started by no other
+// Python.
+bool Stages::may_be_started_by_hand() const {
   if (config_.world_size || config_.ranks_here || !config_.expected_here.empty()) return false;
+  if (nameless_here_ == Nameless::is_left) return false;
+  return meet_beyond_this_host() || (seen_here_ == 1 && nameless_here_ == Nameless::none);
+}
+
+bool Stages::meet_beyond_this_host() const {
   return std::ranges::any_of(ranks_, [](const auto& one) {
     const std::string& store = one.second.store;
     const std::size_t port = store.rfind(':');
@@ -81,11 +86,20 @@ bool Stages::misses_unseen() const {
   });
 }
 
-void Stages::others_do(Activity activity, std::string doing, bool nameless, TimePoint monotonic) {
+void Stages::others_do(Activity activity, std::string doing, Nameless nameless,
+                       TimePoint monotonic) {
   nameless_here_ = nameless;
   // Their standstill proves nothing: perhaps none of them is the rank.
   others_.sample(std::max(activity, Activity::idling), std::move(doing), job_time(monotonic),
                  config_.look_every);
+}
+
+bool Stages::waits_for_nobody_seen() const {
+  return std::ranges::any_of(standings_, [this](const Standing& standing) {
+    return std::ranges::any_of(standing.missing, [this](Rank rank) {
+      return &state_of(rank) != &others_ && !state_of(rank).known();
+    });
+  });
 }
 
 bool Stages::misses_helped(TimePoint monotonic) const {

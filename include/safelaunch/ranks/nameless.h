@@ -13,6 +13,10 @@ namespace safelaunch::ranks {
 [[nodiscard]] std::vector<int> nameless_below(ProcessId root, const std::set<ProcessId>& ranks,
                                               const host::ProcessTable& table);
 
+/// Whether a Python below `root` has started one of the ranks.
+[[nodiscard]] bool python_has_started(const std::set<ProcessId>& ranks, ProcessId root,
+                                      const host::ProcessTable& table);
+
 /// "pid 71 (python train.py 1) has not said which rank it is"; empty: there is none.
 /// Helpers of multiprocessing's own are left out.
 [[nodiscard]] std::string describe_nameless(const std::vector<int>& pids);

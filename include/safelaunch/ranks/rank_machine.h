@@ -124,7 +124,7 @@ struct RanksSampled {
 struct OthersSampled {
   std::optional<host::ActivitySeen> others;
   std::optional<host::ActivitySeen> helpers;
-  bool nameless = false;  ///< a Python of the job may yet say that it is a rank
+  watch::Nameless nameless = watch::Nameless::none;
 };
 /// FindUser has found a process that is not of our own user.
 struct AnotherUserRuns {

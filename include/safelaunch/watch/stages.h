@@ -73,6 +73,13 @@
 
 namespace safelaunch::watch {
 
+/// The Pythons of the job that have not said to be a rank, and from which one may come yet.
+enum class Nameless {
+  none,
+  has_started_ranks,  ///< the parent of ranks, as in mp.spawn
+  is_left,            ///< one that has said and started nothing
+};
+
 /// The effect that a rank's failure has on the launcher that started it.
 enum class DeadRank {
   ends_the_job,      ///< torchrun without restarts, deepspeed, accelerate, our own spawn
@@ -159,9 +166,11 @@ class Stages {
   /// A rank is waited for that no process has said to be (a fork that sets RANK in its memory,
   /// MPI): any process of the job that is no rank's may be it.
   [[nodiscard]] bool misses_unseen() const;
-  /// Takes what those processes do together. `nameless`: a Python among them may yet say that it is
-  /// a rank. Call it with the samples while misses_unseen().
-  void others_do(Activity activity, std::string doing, bool nameless, TimePoint now);
+  /// Takes what those processes do together. Call it with the samples while misses_unseen().
+  void others_do(Activity activity, std::string doing, Nameless nameless, TimePoint now);
+
+  /// A rank is waited for that may be in another terminal, or on another host.
+  [[nodiscard]] bool waits_for_nobody_seen() const;
 
   /// A missing rank waits until another process of this host writes to it: one that is in no rank's
   /// tree may be at work for it.
@@ -266,6 +275,7 @@ class Stages {
   // The clocks.
   [[nodiscard]] const RankState& state_of(Rank rank) const;
   /// A rank that no process has said to be may be one of the job's processes on this node.
+  [[nodiscard]] bool may_be_started_by_hand() const;
   [[nodiscard]] bool meet_beyond_this_host() const;
   [[nodiscard]] bool may_be_here(Rank rank) const;
   void take_stock();
@@ -297,9 +307,9 @@ class Stages {
   JobClock clock_;
   std::map<Rank, RankState> ranks_;
   std::map<ProcessId, Elsewhere> elsewhere_;
-  RankState others_;            // stands for each rank of this node that no process has said to be
-  bool nameless_here_ = false;  // some process may be such a rank
-  RankState helpers_;           // stands for the processes of this node that are in no rank's tree
+  RankState others_;  // stands for each rank of this node that no process has said to be
+  Nameless nameless_here_ = Nameless::none;
+  RankState helpers_;  // stands for the processes of this node that are in no rank's tree
   // These follow from ranks_ alone; take_stock() keeps them up to date.
   int world_size_ = 0;
   int seen_here_ = 0;                // processes of this node that have said which rank they are

@@ -22,6 +22,18 @@ TEST_CASE("a Python that is no rank, nor above or below one, may yet come as one
   CHECK(nameless_below(table.facts(1)->id, ranks, table) == std::vector{20});
 }
 
+TEST_CASE("a Python above a rank has started it, and a shell has not", "[nameless]") {
+  constexpr unsigned kMe = 1000;
+  FakeProcessTable table;
+  table.add(1, 0, kMe, "safelaunch").add(2, 1, kMe, "bash").add(10, 2, kMe, "python3");
+  table.add(11, 10, kMe, "python3");
+  const auto started = [&](int rank) {
+    return python_has_started({table.facts(rank)->id}, table.facts(1)->id, table);
+  };
+  CHECK(started(11));
+  CHECK_FALSE(started(10));
+}
+
 TEST_CASE("a process that has named no rank is told with its command", "[nameless]") {
   CHECK(describe_nameless({}).empty());
   const std::string own = describe_nameless({::getpid()});

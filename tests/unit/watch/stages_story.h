@@ -49,7 +49,8 @@ class Story {
   void helpers_do(Activity activity) { helpers_ = activity; }
 
   /// From now on the processes that are no rank's do this.
-  void others_do(Activity activity, const std::string& doing = {}, bool nameless = true) {
+  void others_do(Activity activity, const std::string& doing = {},
+                 Nameless nameless = Nameless::is_left) {
     others_ = {{activity, doing}};
     nameless_ = nameless;
   }
@@ -116,7 +117,7 @@ class Story {
   TimePoint now_ = kStart;
   std::map<Rank, RankActivity> activities_;
   std::optional<std::pair<Activity, std::string>> others_;
-  bool nameless_ = true;
+  Nameless nameless_ = Nameless::is_left;
   std::optional<Activity> helpers_;
   std::vector<std::string> lines_;
   int looks_ = 0;
