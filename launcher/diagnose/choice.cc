@@ -265,7 +265,9 @@ CauseChoice by_state(const Case& now) {
   if (evidence.failure.kind == FailureKind::duplicate_rank)
     return the(now, cause::kDuplicateRank, Certainty::confirmed);
   if (evidence.failure.kind == FailureKind::not_started)
-    return the(now, cause::kNodesMissing, Certainty::confirmed);
+    return evidence.failure.certainty == Certainty::confirmed
+               ? the(now, cause::kNodesMissing, Certainty::confirmed)
+               : the(now, cause::kConnectFailed, Certainty::guess);
   if (evidence.failure.kind == FailureKind::different_stores)
     return the(now, cause::kDifferentStores, Certainty::confirmed);
   if (evidence.oom_kills.value_or(0) > 0 && was_killed(now.first))

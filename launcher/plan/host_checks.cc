@@ -17,6 +17,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/json_fields.h"
 #include "safelaunch/base/log.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/clean/leftovers_survey.h"
 #include "safelaunch/clean/removal.h"
@@ -38,11 +39,17 @@ clean::NeededGpus gpus_of(const RunPlan& plan) {
   return clean::gpus_named(job::parse_devices(visible->second), std::nullopt);
 }
 
+/// A rank, or a node, that is not the first one finds the store's port held: by its store.
+bool joins_a_store(const RunPlan& plan) {
+  return to_number(value_or(plan.environment, "RANK")).value_or(0) > 0;
+}
+
 clean::Needs needs_of(const RunPlan& plan) {
   clean::Needs needs;
+  needs.gpus = gpus_of(plan);
+  if (joins_a_store(plan)) return needs;
   const std::optional<int> port = plan.spawn ? plan.spawn->master_port : plan.command.port.value;
   if (port && *port > 0 && *port <= 65535) needs.ports.push_back(static_cast<std::uint16_t>(*port));
-  needs.gpus = gpus_of(plan);
   return needs;
 }
 

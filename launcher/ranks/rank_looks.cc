@@ -73,12 +73,16 @@ std::optional<TimePoint> RankMachine::launcher_waits_until() const {
 void RankMachine::check_launcher(TimePoint now) {
   const auto until = launcher_waits_until();
   if (!until || now < *until || !judging()) return;
+  const bool met = rules_.stages.nodes_have_met;
   follow(stages_.contradict(
       FailureKind::not_started,
-      fmt::format("the launcher has started no rank within {}: it waits until {} nodes have come, "
-                  "and no other node has shown itself",
-                  describe_duration(rules_.stages.limits.init), rules_.stages.awaited_nodes),
-      now));
+      fmt::format(
+          "the launcher has started no rank within {}: it waits until {} nodes have come, {}",
+          describe_duration(rules_.stages.limits.init), rules_.stages.awaited_nodes,
+          met ? "and though safelaunch has met on all of them, the launchers do not reach "
+                "each other"
+              : "and no other node has shown itself"),
+      now, met ? Certainty::guess : Certainty::confirmed));
 }
 
 // As long as all ranks have a hook, /proc is not read; a rank that has lost its hook makes that

@@ -23,12 +23,14 @@ namespace safelaunch::run {
 namespace {
 
 // The cause that a verdict is a proof of by itself; empty: none.
-const char* proved_by(FailureKind kind) {
-  switch (kind) {
+const char* proved_by(const Failure& verdict) {
+  switch (verdict.kind) {
     case FailureKind::world_size_mismatch: return cause::kWorldSizeMismatch;
     case FailureKind::duplicate_rank: return cause::kDuplicateRank;
     case FailureKind::different_stores: return cause::kDifferentStores;
-    case FailureKind::not_started: return cause::kNodesMissing;
+    case FailureKind::not_started:
+      return verdict.certainty == Certainty::confirmed ? cause::kNodesMissing
+                                                       : cause::kConnectFailed;
     case FailureKind::stood_still: return cause::kStartStuck;
     case FailureKind::driver_silent: return cause::kDriverSilent;
     case FailureKind::hung:
@@ -56,7 +58,7 @@ void take_verdict(const Failure& verdict, const ranks::RankAnswers& answers,
   evidence.failure = verdict;
   // The two WORLD_SIZEs, the two processes of one rank, the question that had no answer, where all
   // stand.
-  if (const std::string cause = proved_by(verdict.kind); !cause.empty())
+  if (const std::string cause = proved_by(verdict); !cause.empty())
     evidence.confirmations.push_back({cause, verdict.proof});
   for (MissingRank& missing : evidence.failure.missing) take_answer(answers, missing);
 }

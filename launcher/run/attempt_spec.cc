@@ -310,14 +310,14 @@ Result<void> settle_output(const AttemptInputs& inputs, const settings::RunOptio
   return {};
 }
 
-// An agent that has found no others, or was told not to look: torchrun's own may still come, where
-// no safelaunch is.
+// Where an agent has found no others, or was told not to look, torchrun's own may still come. Where
+// the agents have met, the launchers may not: the leader sees whether any node has started a rank.
 int nodes_awaited_by_launcher(const AttemptInputs& inputs) {
   const plan::RunPlan& plan = inputs.plan;
   const bool is_torchrun = plan.command.launcher == job::Launcher::torchrun ||
                            plan.command.launcher == job::Launcher::accelerate;
-  const bool is_alone = !inputs.agreed && !inputs.is_member;
-  return is_alone && is_torchrun && !plan.spawn && plan.command.nodes ? plan.command.nodes->min : 0;
+  const bool waits = !inputs.is_member && is_torchrun && !plan.spawn && plan.command.nodes;
+  return waits ? plan.command.nodes->min : 0;
 }
 
 AttemptSpec rules_of_watch(const AttemptInputs& inputs) {
@@ -328,6 +328,7 @@ AttemptSpec rules_of_watch(const AttemptInputs& inputs) {
   spec.launcher = plan.command.launcher;
   spec.stages = stages_of(plan, inputs.profile);
   spec.stages.awaited_nodes = nodes_awaited_by_launcher(inputs);
+  spec.stages.nodes_have_met = inputs.agreed.has_value();
   spec.start = plan.options.start_timeout.value_or(inputs.profile.timeouts.start);
   spec.stall = plan.options.stall_timeout.value_or(inputs.profile.timeouts.stall);
   spec.kill_on_stall = inputs.profile.on_stall != profile::OnStall::report && spec.stall.after;

@@ -88,13 +88,13 @@ std::vector<StageAction> Stages::tick(TimePoint monotonic) {
   return finish(monotonic);
 }
 
-std::vector<StageAction> Stages::contradict(FailureKind kind, std::string text,
-                                            TimePoint monotonic) {
+std::vector<StageAction> Stages::contradict(FailureKind kind, std::string text, TimePoint monotonic,
+                                            Certainty certainty) {
   const TimePoint now = job_time(monotonic);
   // A launcher that restarts ranks may show us the new ones before the old ones' end.
   if (config_.dead_rank != DeadRank::is_restarted)
     decide({.kind = kind,
-            .certainty = Certainty::confirmed,
+            .certainty = certainty,
             .stage = stage_of(kind),
             .waiting = all_waiting(),
             .proof = std::move(text)});

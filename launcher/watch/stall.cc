@@ -70,7 +70,8 @@ void Stall::on_counters(Rank rank, Collectives counters, TimePoint now, bool sta
   stands ? void(standing_.insert(rank)) : void(standing_.erase(rank));
   if (!compared_since_) compared_since_ = now;
   const auto [known, fresh] = counters_.try_emplace(rank, counters);
-  if (fresh || known->second == counters) return;
+  // Several before the first answer are movement too: training begins with the first.
+  if (fresh ? counters.finished <= 1 : known->second == counters) return;
   known->second = counters;
   moved(now);
 }

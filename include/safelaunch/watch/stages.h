@@ -102,9 +102,11 @@ struct StagesConfig {
   /// is certain without the others is a verdict: a rank that fails, ranks that contradict each
   /// other.
   bool judged_elsewhere = false;
-  /// The launcher starts no rank before so many nodes have come, and none but this one has shown
-  /// itself; 0: nothing is known of that.
+  /// The launcher starts no rank before so many nodes have come; 0: nothing is known of that.
   int awaited_nodes = 0;
+  /// The agents of all those nodes have met, and started their launchers; else none but this node
+  /// has shown itself.
+  bool nodes_have_met = false;
 };
 
 /// Other ranks are awaited than before, or they do something else: one line for a log. A terminal
@@ -143,7 +145,8 @@ class Stages {
   /// what they tell NCCL, or different_stores; or there are none (not_started). The text says it in
   /// words.
   [[nodiscard]] std::vector<StageAction> contradict(FailureKind kind, std::string text,
-                                                    TimePoint now);
+                                                    TimePoint now,
+                                                    Certainty certainty = Certainty::confirmed);
 
   /// The CUDA driver answers nobody, and these ranks stand still in it, in words.
   [[nodiscard]] std::vector<StageAction> driver_is_silent(std::vector<Rank> ranks, std::string text,

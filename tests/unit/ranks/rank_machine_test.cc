@@ -233,6 +233,7 @@ TEST_CASE("a launcher that waits for other nodes has the init-timeout to start a
   watch::StagesConfig stages{.world_size = 4};
   stages.limits.init = 15s;
   stages.awaited_nodes = 2;
+  stages.nodes_have_met = GENERATE(false, true);
   RankStory job({.stages = stages, .hook = true});
   job.pass(14s);
   CHECK(job.all<TellVerdict>().empty());
@@ -242,6 +243,7 @@ TEST_CASE("a launcher that waits for other nodes has the init-timeout to start a
     const Failure verdict = job.all<TellVerdict>().front().verdict;
     CHECK(verdict.kind == FailureKind::not_started);
     CHECK(verdict.proof.find("it waits until 2 nodes have come") != std::string::npos);
+    CHECK((verdict.certainty == Certainty::guess) == stages.nodes_have_met);
   }
   SECTION("a rank comes") {
     job.starts(0);

@@ -59,8 +59,8 @@ TEST_CASE("a silent job is asked twice and then reported, with the rank that is 
           "[stall_watch]") {
   Training training(kSoon);
   training.on_question = [&] {
-    training.answer(Rank{0}, 42, 41);
-    training.answer(Rank{1}, 41, 41);
+    training.answer(Rank{0}, 2, 1);
+    training.answer(Rank{1}, 1, 1);
   };
   training.watch.begin(2);
   training.run_until([&] { return !training.reports.empty(); });

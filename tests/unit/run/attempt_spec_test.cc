@@ -19,6 +19,7 @@ struct Settled {
   std::optional<HookDoor> hook;
   std::filesystem::path directory;
   bool by_loopback = false;
+  std::optional<agree::Decision> agreed{};
 
   explicit Settled(std::vector<std::string> command = {"torchrun", "--nproc-per-node=4",
                                                        "train.py"},
@@ -37,6 +38,7 @@ struct Settled {
                                     .run_id = "a-run",
                                     .directory = directory,
                                     .port = port,
+                                    .agreed = agreed,
                                     .by_loopback = by_loopback,
                                     .hook = hook,
                                     .nccl = {},
@@ -80,6 +82,9 @@ TEST_CASE("a launcher waits for nodes where their agents were not found, or not 
   CHECK(attempt.spec().stages.awaited_nodes == 2);
   attempt.plan.party.emplace();
   CHECK(attempt.spec().stages.awaited_nodes == 2);
+  attempt.agreed.emplace();  // its agent leads those of the other nodes
+  CHECK(attempt.spec().stages.awaited_nodes == 2);
+  CHECK(attempt.spec().stages.nodes_have_met);
   Settled elastic({"torchrun", "--nnodes=1:2", "--nproc-per-node=2", "train.py"});
   elastic.plan.party.emplace();
   CHECK(elastic.spec().stages.awaited_nodes < 2);

@@ -79,23 +79,27 @@ TEST_CASE("a stall at the job's own pace is told after twice its longest pause",
       now += pause;
     }
   };
-  const auto told_after = [&]() -> Duration {
-    const auto report = run(stall, now + 10h, {{Rank{0}, {99, 98}}, {Rank{1}, {98, 98}}});
+  const auto told_after = [&](int finished) -> Duration {
+    const auto report = run(stall, now + 10h,
+                            {{Rank{0}, {finished + 1, finished}}, {Rank{1}, {finished, finished}}});
     return report ? report->silent_for : Duration::zero();
   };
   SECTION("of two minutes at least") {
     trains_for(1min, 5);
-    const Duration after = told_after();
+    const Duration after = told_after(98);
     CHECK(after > 2min);
     CHECK(after < 2min + 10s);
   }
   SECTION("of as long as a checkpoint takes") {
     trains_for(1min, 5);
     trains_for(6min, 1);
-    CHECK(told_after() > 8min);
+    CHECK(told_after(98) > 8min);
   }
   SECTION("and of half an hour where it has never moved") {
-    CHECK(told_after() > 29min);
+    CHECK(told_after(1) > 29min);
+  }
+  SECTION("and has moved before it was first asked where it had finished several") {
+    CHECK(told_after(3) < 3min);
   }
 }
 
