@@ -29,8 +29,7 @@ const char* proved_by(const Failure& verdict) {
     case FailureKind::duplicate_rank: return cause::kDuplicateRank;
     case FailureKind::different_stores: return cause::kDifferentStores;
     case FailureKind::not_started:
-      return verdict.certainty == Certainty::confirmed ? cause::kNodesMissing
-                                                       : cause::kConnectFailed;
+      return verdict.certainty == Certainty::confirmed ? cause::kNodesMissing : "";
     case FailureKind::stood_still: return cause::kStartStuck;
     case FailureKind::driver_silent: return cause::kDriverSilent;
     case FailureKind::hung:
