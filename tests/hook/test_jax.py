@@ -14,7 +14,7 @@ TRAIN = """
 
 class Jax(harness.HookTest):
     def start(self, collector, ranks=(0, 1), text=TRAIN, **variables):
-        env = harness.environment(collector, JAX_PLATFORMS="cpu", **variables)
+        env = harness.environment(collector, **{"JAX_PLATFORMS": "cpu", **variables})
         path, port = harness.script(text), str(harness.free_port())
         return [harness.start([harness.sys.executable, path, port, str(rank)], env) for rank in ranks]
 

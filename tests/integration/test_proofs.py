@@ -120,8 +120,13 @@ if __name__ == "__main__":
 
 ONE_OF_TWO = """
 import torch.distributed as dist
+import torch.multiprocessing as mp
 
-dist.init_process_group("gloo", init_method="tcp://127.0.0.1:%d", rank=0, world_size=2)
+def train(rank):
+    dist.init_process_group("gloo", init_method="tcp://127.0.0.1:%d", rank=rank, world_size=2)
+
+if __name__ == "__main__":
+    mp.spawn(train, nprocs=1)
 """
 
 LEFT_FILE = """
