@@ -13,6 +13,7 @@ else: open("waits1", "w").close()
 dist.init_process_group("gloo", init_method="tcp://10.77.25.1:PORT", rank=rank, world_size=2)
 dist.all_reduce(torch.ones(1))
 print("rank", rank, "met the other", flush=True)
+dist.destroy_process_group()
 """
 
 
