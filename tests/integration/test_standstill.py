@@ -134,7 +134,6 @@ class Standstill(SafelaunchTest):
         said = next(run)
         self.assertIn(f"removed: {self.lock} ", "".join(said))
         self.assertIn(f"the build behind {self.lock} was cut off before it made a library", "".join(said))
-        self.assertIn("help: none is needed, the run removes it once all its ranks stand still behind it", "".join(said))
         self.assertNotIn("doctor --fix", "".join(said[said.index(self.line_of(said)):]))
 
     def test_a_build_that_was_cut_off_is_made_by_the_next_start(self):
