@@ -265,8 +265,9 @@ std::vector<std::string> python_frames(int pid) {
   if (layout->has_cframe) frame = memory.pointer(frame + layout->frame_in_cframe);
   std::vector<std::string> frames;
   for (std::size_t i = 0; frame != 0 && i < kMostFrames; ++i) {
-    const bool has_code = layout->owner == 0 || memory.value<unsigned char>(frame + layout->owner) !=
-                                                    std::optional(kOwnedByC);
+    const bool has_code =
+        layout->owner == 0 ||
+        memory.value<unsigned char>(frame + layout->owner) != std::optional(kOwnedByC);
     std::string text = has_code ? frame_at(memory, frame, *layout) : std::string();
     if (has_code && text.empty()) break;
     if (has_code) frames.push_back(std::move(text));

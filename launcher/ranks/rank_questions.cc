@@ -106,7 +106,8 @@ std::optional<Rank> RankQuestions::answered(ProcessId process, const watch::Stac
 }
 
 void RankQuestions::was_read(Rank rank, const watch::PythonThread& main_thread) {
-  answers_.stacks[rank] = {watch::summarize({main_thread}), watch::all_frames({main_thread}), {}, true};
+  answers_.stacks[rank] = {
+      watch::summarize({main_thread}), watch::all_frames({main_thread}), {}, true};
 }
 
 std::optional<Rank> RankQuestions::answered(ProcessId process,

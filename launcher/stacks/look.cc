@@ -95,8 +95,7 @@ PythonReader::Means means_until(TimePoint end) {
   };
   return {is_there, [](int pid) { return find_py_spy(pid); },
           [](const std::string& program, int pid) { return dump(program, pid, kOneDump); },
-          host::python_frames,
-          [end] { return Clock::now() >= end; }};
+          host::python_frames, [end] { return Clock::now() >= end; }};
 }
 
 // The stores.

@@ -44,7 +44,7 @@ RankPlace place_of(const KnownRank& known) {
           .standing = known.standing,
           .where = known.where,
           .frames = known.frames,
-          .teller = known.where.empty()    ? Teller::nobody
+          .teller = known.where.empty()  ? Teller::nobody
                     : known.from_outside ? Teller::safelaunch
                                          : Teller::hook,
           .collectives = known.collectives,

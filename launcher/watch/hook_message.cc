@@ -232,8 +232,7 @@ class Translation {
   }
 
   void left_group() {
-    message_.events.emplace_back(
-        StageLeft{*message_.rank, speaker_.process, Stage::communicator});
+    message_.events.emplace_back(StageLeft{*message_.rank, speaker_.process, Stage::communicator});
   }
 
   // A group of some ranks. Making it ends once its members have met; a rank that is no member waits

@@ -56,7 +56,7 @@ def run_command(words, bench, person, given_up_after):
     """As running.run_command: status, what stays on the screen ("out" the job's, "err" ours), time, and the terminal's modes."""
     began = time.monotonic()
     terminal = Terminal(words, env={**bench.env, "TERM": "xterm"}, cwd=bench.folder)
-    before, typist = termios.tcgetattr(terminal.master), Typist(*person) if person else None
+    typist = Typist(*person) if person else None
     status = "silent"
     while status == "silent" and time.monotonic() - began < given_up_after:
         if not terminal.read(0.05) and terminal.process.poll() is None:
@@ -78,4 +78,4 @@ def run_command(words, bench, person, given_up_after):
     os.close(terminal.master)
     job, ours = stays(terminal.output)
     return {"status": status, "out": "\n".join(job), "err": "\n".join(ours), "raw": terminal.output.decode(errors="replace")[-4000:],
-            "modes": "as before" if modes == before else "changed", "seconds": time.monotonic() - began}
+            "modes": "as before" if modes == terminal.modes else "changed", "seconds": time.monotonic() - began}

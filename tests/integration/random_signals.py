@@ -125,7 +125,6 @@ class Trial:
 
     def run_at_terminal(self, words, options):
         terminal = Terminal(words, **options)
-        before = termios.tcgetattr(terminal.master)
         time.sleep(self.moment)
         self.send(terminal.process)
         end = time.monotonic() + self.job.limit
@@ -139,7 +138,7 @@ class Trial:
             terminal.process.wait()
         os.close(terminal.master)
         return (shell_status(terminal.process.returncode) if ended else f"none within {self.job.limit} s",
-                [] if before == after else ["the terminal's modes are not as before"])
+                [] if terminal.modes == after else ["the terminal's modes are not as before"])
 
     def left(self, mark):
         """A signal that ends one half before it listens leaves the rest to the other half, which needs a moment."""

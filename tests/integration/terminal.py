@@ -17,6 +17,7 @@ class Terminal:
     def __init__(self, words, columns=97, rows=31, **options):
         self.master, slave = pty.openpty()
         self.resize(columns, rows)
+        self.modes = termios.tcgetattr(self.master)  # before the command can change them
         self.output = bytearray()
 
         def own_session():

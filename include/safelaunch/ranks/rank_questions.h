@@ -19,14 +19,14 @@ struct StackSeen {
   std::string where;   ///< its place in the user's code: "train.py:40 main → init_process_group"
   std::string frames;  ///< the frames of all its threads, one a line
   std::optional<watch::ExceptionTold> handled{};  ///< the exception that it is handling
-  bool from_outside = false;  ///< read from its memory: it has not answered
+  bool from_outside = false;                      ///< read from its memory: it has not answered
 };
 
 /// The answers of the ranks; a rank that gave none is missing here.
 struct RankAnswers {
   std::map<Rank, StackSeen> stacks;
   std::map<Rank, watch::RankCollectives> collectives;
-  LockWaits locks{};                  ///< the locks for which ranks of this node wait
+  LockWaits locks{};       ///< the locks for which ranks of this node wait
   std::string nameless{};  ///< processes of this node that may yet come as a rank, in words
   std::map<Rank, Activity> silent{};  ///< the other live ranks, and what they seem to do
 };

@@ -21,7 +21,7 @@ struct KnownRank {
   std::string standing;  ///< "waits in group", "has reached imported"
   /// Its place in one line, as its hook has answered or its memory shows; empty: neither.
   std::string where;
-  std::string frames;  ///< the frames of all its Python threads, one a line
+  std::string frames;         ///< the frames of all its Python threads, one a line
   bool from_outside = false;  ///< read from its memory: it has not answered
   /// How many collectives it has finished, in all its groups; none: its torch does not count them.
   std::optional<std::int64_t> collectives{};

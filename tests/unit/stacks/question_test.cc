@@ -43,8 +43,9 @@ Result<SupervisorAnswer> answer_to(const char* name, const std::string& said) {
 
 TEST_CASE("a supervisor's answer reads back as it was", "[question]") {
   const SupervisorAnswer answer{
-      .ranks = {{Rank{0}, {71, 7}, "waits in group", "train.py:40 main", "thread MainThread\n", true, 31},
-                {Rank{3}, {72, 8}, "has reached imported", "", ""}}};
+      .ranks = {
+          {Rank{0}, {71, 7}, "waits in group", "train.py:40 main", "thread MainThread\n", true, 31},
+          {Rank{3}, {72, 8}, "has reached imported", "", ""}}};
   CHECK(read_answer(answer_text(answer)) == answer);
 }
 
