@@ -145,12 +145,13 @@ Address find_symbol(const Memory& memory, Address base, std::string_view name) {
     return 0;
   const std::string table = memory.bytes(symbols.table, size);
   const std::string names = memory.bytes(symbols.names, symbols.size_of_names);
-  const std::size_t place = names.find('\0' + std::string(name) + '\0') + 1;
-  for (std::size_t at = 0; place != 0 && at + sizeof(Elf64_Sym) <= table.size();
-       at += sizeof(Elf64_Sym)) {
+  const std::string wanted = std::string(name) + '\0';
+  for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= table.size(); at += sizeof(Elf64_Sym)) {
     Elf64_Sym symbol;
     std::memcpy(&symbol, table.data() + at, sizeof symbol);
-    if (symbol.st_name == place && symbol.st_value != 0) return bias + symbol.st_value;
+    if (symbol.st_value != 0 && symbol.st_name < names.size() &&
+        names.compare(symbol.st_name, wanted.size(), wanted) == 0)
+      return bias + symbol.st_value;
   }
   return 0;
 }

@@ -102,6 +102,16 @@ class Stale(SafelaunchTest):
             tree.wait()
             wait_until(lambda: not processes_with(self.mark), what="the end of the other job")
 
+    def test_the_port_that_a_rank_joins_is_held_by_its_store_and_is_no_leftover(self):
+        serves = f"import socket, sys; held = socket.create_server(('127.0.0.1', {PORT})); print('serves', flush=True); sys.stdin.read()"
+        world = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(PORT), "WORLD_SIZE": "2"}
+        first = self.start(sys.executable, "-c", serves, env=self.environment(RANK="0", **world), stdin=subprocess.PIPE)
+        self.assertEqual(first.stdout.readline(), b"serves\n")
+        said = {rank: self.run_safelaunch(sys.executable, "-c", "pass", env=self.environment(RANK=rank, **world)).err for rank in "01"}
+        self.assert_status(self.finish(first), 0)
+        self.assertIn(f"holds port {PORT}", said["0"])
+        self.assertEqual(said["1"], "")
+
     def assert_listed_and_untouched(self, tree):
         self.wait_for_the_tree()
         (agent,) = children_of(tree.pid)

@@ -285,6 +285,17 @@ TEST_CASE("of a rank that no process has said to be nobody says whose code keeps
   CHECK(d.failure.explanation.ends_with("No process that safelaunch sees came as rank 2."));
 }
 
+TEST_CASE("launchers that start no rank lack a node, or do not reach each other where all have met",
+          "[diagnosis][bug]") {
+  diagnose::Evidence evidence = hang(Stage::spawned, {});
+  evidence.failure.kind = FailureKind::not_started;
+  evidence.failure.certainty = Certainty::confirmed;
+  CHECK(diagnosed(evidence).failure.cause == "nodes-missing");
+  evidence.failure.certainty = Certainty::guess;
+  CHECK(diagnosed(evidence).failure.cause == "connect-failed");
+  CHECK(diagnosed(evidence).failure.certainty == Certainty::guess);
+}
+
 TEST_CASE("where one missing rank is seen and another is not, neither is told of both",
           "[diagnosis]") {
   const diagnose::Diagnosis d = diagnosed(hang(
