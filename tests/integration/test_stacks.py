@@ -118,11 +118,15 @@ class OurJobs(StacksTest):
 
     def test_without_a_hook_the_kernel_tells(self):
         with self.hang("--no-hook"):
-            wait_until(lambda: len(self.places()[1]) == 3, what="all ranks")
-            ranks = self.places()[1]
+            ranks = {}
+
+            def all_in_the_script():
+                ranks.update(self.places()[1])
+                return len(ranks) == 3 and all("job.py:" in one["where"] for one in ranks.values())
+
+            wait_until(all_in_the_script, what="all ranks in the script")
         self.assertTrue(all(one["doing"] for one in ranks.values()), ranks)
         self.assertEqual({one["teller"] for one in ranks.values()}, {"safelaunch"})
-        self.assertIn("job.py:", ranks[2]["where"])
 
     def test_a_run_that_is_over_is_told_as_such(self):
         run = self.run_safelaunch("--", "true")
