@@ -110,6 +110,15 @@ bool is_loopback_address(const std::string& address) {
   return address.starts_with("127.") || address == "::1" || address.starts_with("::ffff:127.");
 }
 
+std::optional<std::uint16_t> port_at_loopback(std::string_view endpoint) {
+  const std::size_t colon = endpoint.rfind(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  const std::string host(endpoint.substr(0, colon));
+  if (host != "localhost" && host != "[::1]" && !is_loopback_address(host)) return std::nullopt;
+  const auto port = to_number<std::uint16_t>(endpoint.substr(colon + 1));
+  return port == 0 ? std::nullopt : port;
+}
+
 namespace {
 
 /// "Which way to this address?"

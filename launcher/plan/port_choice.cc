@@ -66,18 +66,6 @@ Result<PortChoice> lease_or_rotate(std::uint16_t port) {
   return other;
 }
 
-// "127.0.0.1:29500" → 29500. A name that only a resolver knows may well be ours; it is not asked,
-// since it may take long.
-std::optional<int> port_here(std::string_view store) {
-  const std::size_t colon = store.rfind(':');
-  if (colon == std::string_view::npos) return std::nullopt;
-  const std::string_view host = store.substr(0, colon);
-  constexpr std::string_view kHere[] = {"localhost", "127.0.0.1", "::1", "[::1]"};
-  if (std::ranges::find(kHere, host) == std::end(kHere)) return std::nullopt;
-  const int port = number_in<int>(store.substr(colon + 1));
-  return port > 0 && port <= 65535 ? std::optional(port) : std::nullopt;
-}
-
 void confirm(std::string_view cause, int port, const host::SocketTable& sockets,
              std::vector<diagnose::Confirmation>& facts) {
   std::vector<std::string> holders;
@@ -125,7 +113,7 @@ std::vector<diagnose::Confirmation> port_facts(const diagnose::Evidence& evidenc
   if (!is_hang(evidence.failure.kind)) return facts;
   std::set<int> silent;
   for (const auto& [rank, store] : knocking)
-    if (const auto port = port_here(store)) silent.insert(*port);
+    if (const auto port = host::port_at_loopback(store)) silent.insert(*port);
   for (const int port : silent) confirm(cause::kStoreForeign, port, sockets, facts);
   return facts;
 }

@@ -11,6 +11,7 @@
 #include "safelaunch/base/strings.h"
 #include "safelaunch/clean/removal.h"
 #include "safelaunch/gpu/visible.h"
+#include "safelaunch/host/network.h"
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/ranks/nameless.h"
 
@@ -69,6 +70,19 @@ std::optional<RankStarted> rank_by_part(const ProcessId& process, const nccl::Pa
   if (const auto* known = stages.find(found.rank); known && known->alive())
     found.process = *known->process();
   return found;
+}
+
+// A client of torch's store asks again and again at a port that nobody has opened.
+std::string unopened_store(const std::map<Rank, std::string>& knocking,
+                           const host::SocketTable& sockets) {
+  const auto found = std::ranges::find_if(knocking, [&](const auto& one) {
+    const auto port = host::port_at_loopback(one.second);
+    const auto listens = [](const host::Socket& socket) {
+      return socket.state == host::SocketState::listening;
+    };
+    return port && std::ranges::none_of(sockets.on_port(*port), listens);
+  });
+  return found == knocking.end() ? std::string() : found->second;
 }
 
 void take_answer(const RankAnswers& answers, stacks::KnownRank& known) {
@@ -251,6 +265,7 @@ RanksSeen RankWatch::seen() const {
   seen.answers = answers_.answers();
   seen.nccl = nccl_.record();
   seen.cut_off_build = cut_off_build_;
+  seen.unopened = unopened_;
   return seen;
 }
 
@@ -381,6 +396,8 @@ void RankWatch::perform(const PassAnswer& pass) {
 
 void RankWatch::perform(const TellVerdict& tell) {
   usage_.look_at_the_end();
+  if (tell.verdict.kind == FailureKind::hung)
+    unopened_ = unopened_store(machine_.seen().knocking, sockets_);
   TellVerdict told = tell;
   if (is_stuck(told.verdict.kind) && told.verdict.stage >= Stage::communicator)
     told.verdict.nccl = describe_standing(nccl_.record());

@@ -274,6 +274,9 @@ void take_stores(const ranks::RanksSeen& ranks, diagnose::Evidence& evidence) {
   if (!is_hang(evidence.failure.kind) || ranks.knocking.empty()) return;
   const std::string text = ranks::different_stores(ranks.stores);
   if (!text.empty()) evidence.remarks.push_back(text);
+  if (evidence.failure.missing.empty() && !ranks.unopened.empty())
+    evidence.confirmations.push_back(
+        {cause::kStoreNotOpened, "Nobody listens at " + ranks.unopened});
 }
 
 // The ranks find in it the addresses of those that wrote it. A rank of this job may have been there

@@ -147,6 +147,13 @@ class Ports(SafelaunchTest):
         self.assert_holder_is_named(run, pid, 29777)
         self.assertEqual([attempt["cause"]["id"] for attempt in run.attempts], ["store-foreign"], str(run))
 
+    def test_ranks_that_all_join_a_store_which_nobody_opens_are_told_so(self):
+        run = self.run_safelaunch("--init-timeout", "5s", *torchrun("--nproc_per_node=2", self.script(SETS_A_PORT_BY_ITSELF)))
+        self.assert_status(run, 124)
+        self.assertIn("Nobody listens at 127.0.0.1:29777", run.err)
+        cause = run.attempts[0]["cause"]
+        self.assertEqual((cause["id"], cause["certainty"], len(run.attempts)), ("store-not-opened", "confirmed", 1), str(run))
+
 
 if __name__ == "__main__":
     main(needs=("torch", "deepspeed"))

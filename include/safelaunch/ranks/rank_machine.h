@@ -49,6 +49,8 @@ struct RanksSeen {
   std::set<Rank> finished;  ///< the ranks whose Python came to its end without an exception
   nccl::Record nccl;
   std::string cut_off_build;  ///< see RemovedLocks::cut_off
+  /// The store of this host at which nobody listened when its ranks were found to wait for it.
+  std::string unopened;
 };
 
 /// Adds an exception to those that were raised. A rank may raise, and its store fail, thousands of

@@ -203,6 +203,14 @@ TEST_CASE("who holds the port that the script chose is told", "[diagnosis]") {
   CHECK(stops(diagnosis, diagnose::StopReason::port_of_user));
 }
 
+TEST_CASE("ranks that wait for a store which nobody has opened are not started once more",
+          "[diagnosis]") {
+  diagnose::Evidence evidence = hang(Stage::rendezvous, {});
+  evidence.confirmations = {{"store-not-opened", "Nobody listens at 127.0.0.1:29741"}};
+  CHECK(diagnosed(evidence).failure.cause == "store-not-opened");
+  CHECK(stops(diagnosed(evidence), diagnose::StopReason::hopeless));
+}
+
 TEST_CASE("ranks that wait for a program which is not their store blame that program",
           "[diagnosis]") {
   diagnose::Evidence evidence = hang(Stage::group, {});

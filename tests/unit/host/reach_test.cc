@@ -92,3 +92,13 @@ TEST_CASE("addresses that lead nowhere else are told", "[interfaces]") {
   CHECK_FALSE(is_loopback_address("::ffff:10.0.0.1"));
   CHECK_FALSE(is_loopback_address("10.0.0.1"));
 }
+
+TEST_CASE("a store's port is ours where its host is the loopback", "[reach]") {
+  CHECK(port_at_loopback("127.0.0.1:29500") == 29500);
+  CHECK(port_at_loopback("localhost:29500") == 29500);
+  CHECK(port_at_loopback("::1:29500") == 29500);
+  CHECK(port_at_loopback("[::1]:29500") == 29500);
+  for (const char* other : {"10.0.0.7:29500", "node-1:29500", "127.0.0.1", "127.0.0.1:0",
+                            "127.0.0.1:70000", "127.0.0.1:port", ""})
+    CHECK(port_at_loopback(other) == std::nullopt);
+}
