@@ -66,7 +66,7 @@ enum class Places { in_sentence, on_their_own };
 /// missing.
 std::string state_of(const MissingRank& missing, const std::string& who, Places places) {
   if (missing.activity == Activity::dead) return {};
-  if (!missing.known && missing.doing.starts_with("never seen"))
+  if (!missing.known && missing.doing.starts_with(kNeverSeen))
     return fmt::format(" No process that safelaunch sees came as rank {}.", missing.rank.value);
   const bool elsewhere = missing.where.empty() || places == Places::on_their_own;
   const std::string place = elsewhere ? "" : " in " + missing.where;

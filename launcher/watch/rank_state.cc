@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "safelaunch/base/failure.h"
+
 // A process takes a rank from another only by stronger evidence, and then begins from nothing;
 // the one before is kept as its wrapper, and takes the rank back when the process ends. A stage
 // that is reached implies those that it needs. A rank that ended in order has come through
@@ -238,7 +240,7 @@ std::string RankState::doing(TimePoint now) const {
     return "NCCL loads its kernels, behind what its device does";
   const std::string doing = now - sampled_at_ > kSampleIsFresh ? std::string() : doing_;
   if (known()) return doing;
-  return doing.empty() ? "never seen" : "never seen; another process: " + doing;
+  return std::string(kNeverSeen) + (doing.empty() ? "" : "; another process: " + doing);
 }
 
 std::optional<TimePoint> RankState::calm_since(Activity activity) const {

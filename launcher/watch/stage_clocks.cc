@@ -410,7 +410,10 @@ std::string Stages::waiting_text(TimePoint now, Wording wording) const {
   for (const Rank rank : awaited) {
     const RankState& state = state_of(rank);
     std::string words = name(state.activity(now));
-    if (const std::string doing = state.doing(now); wording == Wording::full && !doing.empty())
+    const std::string doing = state.doing(now);
+    if (wording == Wording::full && doing == kNeverSeen)
+      words = doing;
+    else if (wording == Wording::full && !doing.empty())
       words += ": " + doing;
     add_alike(doings, rank, std::move(words));
   }

@@ -48,6 +48,9 @@ enum class Certainty {
 /// Reads it back; a guess where the word is none of ours.
 [[nodiscard]] Certainty certainty_named(std::string_view word);
 
+/// How MissingRank::doing begins for a rank that no process has said to be.
+inline constexpr std::string_view kNeverSeen = "never seen";
+
 /// A rank for which others wait, or which is stuck among them, and its place in the program.
 struct MissingRank {
   Rank rank;

@@ -229,7 +229,9 @@ TEST_CASE("a rank nobody can see is waited for for work-timeout", "[stages]") {
     calls_init(story, rank, 3);
   }
 
-  story.pass(40min);
+  story.pass(10min);
+  CHECK(story.status().find("waiting for rank 2 (never seen)") != std::string::npos);
+  story.pass(30min);
 
   CHECK(story.suspects() == Ranks{2});
   CHECK(story.at() == 30min);
