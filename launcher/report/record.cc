@@ -198,6 +198,7 @@ std::string in_words(const Line& line) {
 }
 
 std::string in_words(const Stall& stall) {
+  if (stall.phase == Stall::kWorks) return "training waits for ranks that work: " + stall.text;
   return (stall.phase == Stall::kOver ? "training goes on, after " : "training stands still: ") +
          stall.text;
 }

@@ -138,7 +138,7 @@ class RecordReader {
   }
 
   void take(const record::Stall& event) {
-    if (attempt_ == nullptr) return;
+    if (attempt_ == nullptr || event.phase == record::Stall::kWorks) return;
     auto& known = attempt_->standstill;
     if (known && event.phase == record::Stall::kOver)
       known->over_after = event.text;

@@ -143,7 +143,8 @@ void AttemptMachine::take(const TrainingBegan&, TimePoint) {
 void AttemptMachine::take(const TrainingStalled& event, TimePoint now) {
   auto* running = std::get_if<Running>(&state_);
   if (running == nullptr) return;
-  if (!stands_since_) stands_since_ = now - event.report.silent_for - event.report.unsure;
+  if (!stands_since_ && event.report.working.empty())
+    stands_since_ = now - event.report.silent_for - event.report.unsure;
   running->stall = event.report;
   actions_.push_back(AskRanks{kAnswersWithin});
 }
@@ -184,6 +185,8 @@ void AttemptMachine::hide_output() {
 void AttemptMachine::tell_stall(const watch::StallReport& report, const ranks::RankAnswers& answers,
                                 TimePoint now) {
   const Failure verdict = ranks::verdict_of(report, answers);
+  if (!report.working.empty())
+    return tell({describe(verdict), std::string(report::record::Stall::kWorks)});
   tell({describe(verdict), std::string(report.again ? report::record::Stall::kAgain : "")});
   if (!rules_.kill_on_stall) return;
   outcome_.verdict = verdict;

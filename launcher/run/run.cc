@@ -333,7 +333,9 @@ void Run::notify(const Notice& notice) {
 }
 
 void Run::hear(const report::record::Stall& stall) {
-  if (stall.phase != report::record::Stall::kAgain) notify(notice_of(stall, attempt_number_));
+  using report::record::Stall;
+  if (stall.phase != Stall::kAgain && stall.phase != Stall::kWorks)
+    notify(notice_of(stall, attempt_number_));
 }
 
 void Run::perform(const KeepWhatWorked& keep) {

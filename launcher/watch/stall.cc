@@ -16,6 +16,7 @@ namespace {
 constexpr Duration kMinute = std::chrono::minutes(1);
 constexpr Duration kShortestStall = 2 * kMinute;
 constexpr Duration kBeforeAnyPause = 30 * kMinute;
+constexpr Duration kShortestLongWork = 10 * kMinute;
 
 // A time of a millisecond must not keep us awake.
 constexpr Duration kShortestPause{10};
@@ -48,6 +49,18 @@ void Stall::moved(TimePoint now) {
   asked_ = 0;
 }
 
+void Stall::progressed(TimePoint now) {
+  // The first step has no beginning that is known.
+  if (compared_since_ && *compared_since_ <= progressed_at_) {
+    const auto step = std::chrono::duration_cast<Duration>(now - progressed_at_);
+    longest_step_ = std::max(longest_step_.value_or(step), step);
+  }
+  progressed_at_ = now;
+  asked_in_step_ = 0;
+  told_work_ = Duration::zero();
+  moved(now);
+}
+
 // torch without a flight recorder answers with nothing, and counts nothing.
 bool Stall::output_counts() const {
   const auto counts = [](const auto& one) { return one.second.begun > 0; };
@@ -73,7 +86,7 @@ void Stall::on_counters(Rank rank, Collectives counters, TimePoint now, bool sta
   // Several before the first answer are movement too: training begins with the first.
   if (fresh ? counters.finished <= 1 : known->second == counters) return;
   known->second = counters;
-  moved(now);
+  progressed(now);
 }
 
 Duration Stall::limit() const {
@@ -104,10 +117,30 @@ bool Stall::stands_still() const {
   return timeout_.after || (!output_counts() && somebody_waits());
 }
 
+// What a person has in hand takes as long as it takes.
+std::vector<Rank> Stall::working() const {
+  std::vector<Rank> working;
+  for (const auto& [rank, activity] : activities_) {
+    if (activity == Activity::attended) return {};
+    if (activity == Activity::working && !waits(rank)) working.push_back(rank);
+  }
+  return working;
+}
+
+bool Stall::works_long() const {
+  if (timeout_.after || output_counts() || told_ != Duration::zero()) return false;
+  const Duration usual =
+      longest_step_ ? std::max(kShortestLongWork, 2 * *longest_step_) : kBeforeAnyPause;
+  const auto waits_in_one = [](const auto& one) { return one.second.waits(); };
+  return asked_in_step_ >= 2 && asked_at_ >= progressed_at_ + std::max(usual, 2 * told_work_) &&
+         std::ranges::any_of(counters_, waits_in_one) && !working().empty();
+}
+
 std::optional<TimePoint> Stall::next_deadline() const {
   if (timeout_.off()) return std::nullopt;
   if (over_) return moved_at_;
-  return asked_at_ + (stands_still() ? kHookAnswersWithin : pause_between_questions());
+  return asked_at_ +
+         (stands_still() || works_long() ? kHookAnswersWithin : pause_between_questions());
 }
 
 std::optional<StallAction> Stall::tick(TimePoint now) {
@@ -119,9 +152,16 @@ std::optional<StallAction> Stall::tick(TimePoint now) {
     told_ = told.silent_for;
     return told;
   }
+  if (works_long()) {
+    StallReport told = report(now);
+    told.working = working();
+    told_work_ = told.silent_for = std::chrono::duration_cast<Duration>(now - progressed_at_);
+    return told;
+  }
   asked_at_ = now;
   known_ = true;
   ++asked_;
+  ++asked_in_step_;
   return AskCounters{};
 }
 
@@ -148,6 +188,9 @@ std::string describe(const StallReport& report) {
   std::string text =
       fmt::format("no {}collective finished for {}", report.output_counts ? "output and no " : "",
                   describe_duration(report.silent_for));
+  if (!report.working.empty())
+    text += fmt::format("; {} {}", rank_list(report.working),
+                        report.working.size() == 1 ? "works" : "work");
   if (report.lagging.empty()) return text;
   const Collectives behind = report.counters.at(report.lagging.front());
   std::vector<Rank> ranks = report.lagging;

@@ -289,13 +289,14 @@ struct Signal {
   }
 };
 
-/// Training stands still, or moves again.
+/// Training stands still, or moves again, or waits for ranks that work.
 struct Stall {
   static constexpr const char* kName = "stall";
   static constexpr std::string_view kAgain = "again";  ///< the user was told of it before
   static constexpr std::string_view kOver = "over";
+  static constexpr std::string_view kWorks = "works";  ///< ranks work, and others wait for them
   std::string text;   ///< who is behind; of one that is over: how long it took
-  std::string phase;  ///< kAgain, kOver, or empty for a new one
+  std::string phase;  ///< kAgain, kOver, kWorks, or empty for a new one
   static void fields(auto& self, auto&& field) {
     field("text", self.text);
     field("phase", self.phase);

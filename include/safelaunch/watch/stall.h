@@ -33,6 +33,9 @@ struct StallReport {
   bool again = false;                    ///< of this standstill was told before
   Duration unsure{};  ///< it may have begun so much earlier: the time between two questions
   std::map<Rank, Activity> activities{};  ///< of each rank at the last look
+  /// Ranks that work while others wait for them in a collective. Where there are any, training may
+  /// well go on: a long evaluation, or a loop without an end.
+  std::vector<Rank> working{};
 };
 
 /// "no output and no collective finished for 10min; rank 3 is behind (41 of 42 collectives begun)".
@@ -57,7 +60,9 @@ using StallAction = std::variant<AskCounters, StallReport, StallOver>;
 /// checkpoint) is training; but once a standstill was told, only a collective ends it, since a
 /// thread that looks at the GPU now and then is at work, too.
 ///
-/// With a timeout of `auto` a standstill is told where every rank of the world counts its
+/// With a timeout of `auto`, ranks for which others wait are told too while they work: after twice
+/// the longest step that the job has taken, ten minutes at least, and 30 minutes before a step is
+/// known. A standstill is told where every rank of the world counts its
 /// collectives and one of them waits in one (a server waits for requests in none), or all stand in
 /// calls that are not counted: after twice the longest pause that the job has shown, after two
 /// minutes at least, and after 30 minutes before a pause is known.
@@ -68,7 +73,12 @@ class Stall {
 
   /// `ranks`: how many there are.
   Stall(StallTimeout timeout, TimePoint now, int ranks = 0, Waiting waiting = Waiting::may_spin)
-      : timeout_(timeout), ranks_(ranks), waiting_(waiting), moved_at_(now), asked_at_(now) {}
+      : timeout_(timeout),
+        ranks_(ranks),
+        waiting_(waiting),
+        moved_at_(now),
+        asked_at_(now),
+        progressed_at_(now) {}
 
   void on_output(TimePoint now);
   /// `stands`: the rank is in the same call of torch.distributed as at the question before, be it
@@ -80,12 +90,15 @@ class Stall {
 
  private:
   void moved(TimePoint now);
+  void progressed(TimePoint now);
   [[nodiscard]] Duration limit() const;
   [[nodiscard]] Duration pause_between_questions() const;
   [[nodiscard]] bool output_counts() const;
   [[nodiscard]] bool waits(Rank rank) const;
   [[nodiscard]] bool somebody_waits() const;
   [[nodiscard]] bool stands_still() const;
+  [[nodiscard]] std::vector<Rank> working() const;
+  [[nodiscard]] bool works_long() const;
   [[nodiscard]] StallReport report(TimePoint now) const;
 
   StallTimeout timeout_;
@@ -97,6 +110,11 @@ class Stall {
   bool known_ = false;                       // who counts: all were asked once
   std::optional<TimePoint> compared_since_;  // the first answer
   std::optional<Duration> longest_pause_;
+  // A step ends with a collective.
+  TimePoint progressed_at_;
+  int asked_in_step_ = 0;
+  std::optional<Duration> longest_step_;
+  Duration told_work_{};          // how long ranks had worked when it was told; 0: it was not
   Duration told_{};               // how long it stood still when it was told; 0: it was not
   std::optional<Duration> over_;  // a standstill that was told, and whose end was not
   std::map<Rank, Collectives> counters_;

@@ -61,6 +61,10 @@ TEST_CASE("the last standstill of an attempt that was interrupted is told, on th
   CHECK(contains(html_report(parse_run(files)), "<p>" + words + "</p>"));
   files.files[0].text = kFirstAttempt + stall + stall;
   CHECK(contains(text_of(parse_run(files)), words + " (and 1 time before)\n"));
+  const std::string works = R"({"t":9,"e":"stall","attempt":1,"text":"…","phase":"works"})"
+                            "\n";
+  files.files[0].text = kFirstAttempt + stall + works;
+  CHECK(contains(text_of(parse_run(files)), "  " + words + "\n"));
   files.files[0].text = kFirstAttempt + stall + kVerdict;  // which tells it itself
   CHECK_FALSE(contains(text_of(parse_run(files)), "stood still"));
 }

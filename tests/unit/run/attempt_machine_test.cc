@@ -327,6 +327,19 @@ TEST_CASE("a standstill in training is told, and the job goes on", "[attempt]") 
   CHECK_FALSE(attempt.did<StopJob>());
 }
 
+TEST_CASE("ranks that work are told, and never ended", "[attempt]") {
+  Told attempt({.grace = {.of_ranks = 30s, .in_all = 30s}, .kill_on_stall = true});
+  attempt.on(TrainingBegan{});
+  watch::StallReport report{600s, {}, {}};
+  report.working = {Rank{1}};
+  attempt.on(TrainingStalled{report});
+  attempt.ranks_answer(rank_1_is_in("eval.py:31 evaluate"));
+  CHECK(attempt.said().find("training waits for ranks that work: no output and no collective "
+                            "finished for 10min; rank 1 works") != std::string::npos);
+  CHECK(attempt.said().find("eval.py:31 evaluate") != std::string::npos);
+  CHECK_FALSE(attempt.did<StopJob>());
+}
+
 TEST_CASE("where the user wants it, a standstill in training ends the job politely", "[attempt]") {
   Told attempt({.grace = {.of_ranks = 30s, .in_all = 30s}, .kill_on_stall = true});
   attempt.on(TrainingBegan{});

@@ -31,7 +31,8 @@ bool is_told(const std::function<void(Stall&, TimePoint)>& answer) {
   Stall stall({}, kStallStart, 2);
   for (TimePoint now = kStallStart; now < kStallStart + 2h; now += 1min) {
     const auto action = stall.tick(now);
-    if (action && std::holds_alternative<StallReport>(*action)) return true;
+    const auto* report = action ? std::get_if<StallReport>(&*action) : nullptr;
+    if (report != nullptr && report->working.empty()) return true;
     answer(stall, now);
   }
   return false;
@@ -217,6 +218,56 @@ TEST_CASE("a rank that works outside of a collective does not stand still", "[st
     stall.on_activity(Rank{1}, Activity::idling, kStallStart + i * 4min);
   }
   CHECK(report.has_value() == inside);
+}
+
+TEST_CASE("ranks that work long while others wait for them are told", "[stall]") {
+  const std::map<Rank, Collectives> before{{Rank{0}, {7, 7}}, {Rank{1}, {7, 7}}};
+  const std::map<Rank, Collectives> evaluates{{Rank{0}, {8, 8}}, {Rank{1}, {9, 8}}};
+  Stall stall({}, kStallStart, 2);
+  TimePoint now = kStallStart;
+  const auto told = [&](Duration within, Activity does) -> std::optional<StallReport> {
+    for (const TimePoint end = now + within; now < end; now += 10s) {
+      stall.on_activity(Rank{0}, does, now);
+      if (const auto report = run(stall, now, evaluates)) return report;
+    }
+    return std::nullopt;
+  };
+  run(stall, now += 2min, before);
+  CHECK_FALSE(told(9min, Activity::working));
+  SECTION("in ten minutes at least, and again when it has become twice as long") {
+    const auto report = told(5min, Activity::working);
+    REQUIRE(report);
+    CHECK(report->working == std::vector<Rank>{{0}});
+    CHECK(describe(*report).find("; rank 0 works; rank 0 is behind (8 of 9 ") != std::string::npos);
+    CHECK_FALSE(told(9min, Activity::working));
+    CHECK(told(6min, Activity::working));
+  }
+  SECTION("but not where a person has one in hand") {
+    CHECK_FALSE(told(1h, Activity::attended));
+  }
+  SECTION("and one that works no more stands still") {
+    CHECK(told(3min, Activity::idling)->working.empty());
+  }
+}
+
+TEST_CASE("a rank that works as long as it once did is not told", "[stall]") {
+  Stall stall({}, kStallStart, 2);
+  TimePoint now = kStallStart;
+  std::int64_t step = 1;
+  const auto told_in_a_step_of = [&](Duration length) {
+    ++step;
+    const std::map<Rank, Collectives> counted{{Rank{0}, {step, step}}, {Rank{1}, {step + 1, step}}};
+    bool told = false;
+    for (const TimePoint end = now + length; now < end; now += 10s) {
+      stall.on_activity(Rank{0}, Activity::working, now);
+      told = run(stall, now, counted).has_value() || told;
+    }
+    return told;
+  };
+  CHECK_FALSE(told_in_a_step_of(5min));
+  CHECK_FALSE(told_in_a_step_of(5min));
+  CHECK(told_in_a_step_of(20min));
+  CHECK_FALSE(told_in_a_step_of(35min));
 }
 
 TEST_CASE("a rank that computes beside an open collective of gloo works", "[stall]") {
