@@ -54,10 +54,12 @@ void check_master_name(const HostFacts& facts, Advices& advices) {
         fmt::format("the name server took {} for {}", describe_duration(lookup.took), lookup.name),
         "cat /etc/resolv.conf; the first server there may be gone");
   if (!spans_nodes(facts) || !leads_to_loopback(lookup) || facts.world.node_rank == 0) return;
-  advise(advices, facts.world.node_rank ? Severity::blocks : Severity::risk, cause::kNameResolution,
+  // Whoever tries several nodes starts them all on one host, where this is right.
+  advise(advices, Severity::risk, cause::kNameResolution,
          fmt::format("the master {} of {} nodes leads to this host itself ({})", lookup.name,
                      facts.world.nodes, addresses_of(lookup)),
-         "name an address of node 0 that the others reach; see /etc/hosts");
+         "name an address of node 0 that the others reach, unless it is on this host; see "
+         "/etc/hosts");
 }
 
 bool is_ours(const HostFacts& facts, const std::string& address) {

@@ -156,7 +156,10 @@ bool ExecPlan::tie_to_parent() const {
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return false;
   if (::getppid() != parent_)
     ::_exit(128 + SIGKILL);  // the parent was killed before PDEATHSIG could take effect
-  return spec_.session == Session::shared ? ::setpgid(0, 0) == 0 : ::setsid() >= 0;
+  if (spec_.session == Session::own) return ::setsid() >= 0;
+  if (::setpgid(0, 0) != 0) return false;
+  if (spec_.foreground_of) ::tcsetpgrp(*spec_.foreground_of, ::getpid());
+  return true;
 }
 
 bool ExecPlan::arrange_descriptors() const {

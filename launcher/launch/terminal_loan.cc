@@ -14,10 +14,13 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <functional>
 #include <string_view>
 #include <utility>
 
 #include "halves.h"
+#include "inherited.h"
+#include "safelaunch/base/format.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/host/activity.h"
 #include "safelaunch/host/proc.h"
@@ -72,23 +75,42 @@ void give_input_modes(const termios& ours, int pty) {
   ::tcsetattr(pty, TCSANOW, &modes);
 }
 
-/// `timeout` and its like ignore SIGTTIN, so that a stop of what they run is not theirs.
-bool is_deaf(ProcessId job) {
-  constexpr std::string_view kKey = "\nSigIgn:\t";
-  const auto status = host::read_whole(host::ProcPath(job.pid, "status").c_str());
-  const auto at = status ? status->find(kKey) : std::string::npos;
+/// Whether SIGTTIN is in this set of the process: "SigIgn".
+bool has_ttin(const std::string& status, std::string_view set) {
+  const std::string key = fmt::format("\n{}:\t", set);
+  const auto at = status.find(key);
   if (at == std::string::npos) return false;
-  const auto ignored = std::strtoull(status->c_str() + at + kKey.size(), nullptr, 16);
-  return (ignored & (1ULL << (SIGTTIN - 1))) != 0;
+  const auto signals = std::strtoull(status.c_str() + at + key.size(), nullptr, 16);
+  return (signals & (1ULL << (SIGTTIN - 1))) != 0;
 }
 
-/// Whether a process of the job's own process group is stopped.
-bool group_is_stopped(ProcessId job) {
+std::string status_of(int pid) {
+  return host::read_whole(host::ProcPath(pid, "status").c_str()).value_or("");
+}
+
+/// `timeout` and its like ignore SIGTTIN, so that a stop of what they run is not theirs.
+bool is_deaf(ProcessId job) {
+  return has_ttin(status_of(job.pid), "SigIgn");
+}
+
+/// Whether some process of the job's own process group is such a one.
+bool has_in_group(ProcessId job, const std::function<bool(const host::ProcessFacts&)>& such) {
   const auto tree = host::tree_of(job, host::Procfs());
   return std::ranges::any_of(tree, [&](const host::ProcessFacts& process) {
     const auto stat = host::stat_of(process.id.pid);
-    return stat && stat->group == job.pid && process.state == 'T';
+    return stat && stat->group == job.pid && such(process);
   });
+}
+
+bool is_stopped(const host::ProcessFacts& process) {
+  return process.state == 'T';
+}
+
+/// Whether a read in the background would not stop the process: it would fail, or be tried again
+/// for ever.
+bool cannot_be_stopped(const host::ProcessFacts& process) {
+  const std::string status = status_of(process.id.pid);
+  return has_ttin(status, "SigIgn") || has_ttin(status, "SigBlk") || has_ttin(status, "SigCgt");
 }
 
 bool reads_terminal(const host::ProcessSample& process) {
@@ -106,17 +128,20 @@ bool stdin_is(int pid, std::string_view terminal) {
   return size > 0 && std::string_view(target.data(), static_cast<std::size_t>(size)) == terminal;
 }
 
-/// The kernel stops nobody who reads a terminal that is not the terminal of its session. So it is
-/// with the ranks of torchrun, each of which leads a session: `input()`, pdb.
-bool is_read_from_another_session(ProcessId job, int master) {
+/// The kernel stops nobody who reads a terminal that is not the terminal of its session, so it is
+/// with the ranks of torchrun, each of which leads a session (`input()`, pdb), or in the
+/// foreground.
+bool is_read_without_a_stop(ProcessId job, int master) {
   std::array<char, 64> name{};
   const auto own = host::stat_of(job.pid);
   if (!own || ::ptsname_r(master, name.data(), name.size()) != 0) return false;
+  const bool in_front = ::tcgetpgrp(master) == job.pid;
   const auto sample = host::sample_tree(job, Clock::now(), host::Procfs());
   return std::ranges::any_of(sample.processes, [&](const auto& process) {
     if (!reads_terminal(process)) return false;
     const int pid = process.facts.id.pid;
     const auto stat = host::stat_of(pid);
+    if (stat && stat->group == job.pid) return in_front;
     return stat && stat->session != own->session && stdin_is(pid, name.data());
   });
 }
@@ -144,6 +169,9 @@ struct TerminalLoan::Keys : std::enable_shared_from_this<Keys> {
     ::tcsetattr(terminal, TCSANOW, &raw);
     if (open(from, terminal) && (to.is_open() || open(to, master.get()))) await_keys();
   }
+
+  /// A job that no stop reaches may read without one: it waits there until it is seen to read.
+  void let_read(ProcessId deaf_job) const { ::tcsetpgrp(master.get(), deaf_job.pid); }
 
   /// False where the kernel has no room for it.
   static bool open(Descriptor& descriptor, int fd) {
@@ -261,10 +289,14 @@ void TerminalLoan::look_later(const Child& job) {
 }
 
 void TerminalLoan::look(const Child& job) {
-  if (is_deaf(job.id()) && group_is_stopped(job.id())) return job_stopped(job, SIGTTIN);
-  if (!in_foreground() || !is_read_from_another_session(job.id(), keys_->master.get())) return;
-  drain_();
-  keys_->lend(job.id());
+  if (is_deaf(job.id()) && has_in_group(job.id(), is_stopped)) return job_stopped(job, SIGTTIN);
+  if (!in_foreground()) return;
+  if (is_read_without_a_stop(job.id(), keys_->master.get())) {
+    drain_();
+    keys_->lend(job.id());
+  } else if (has_in_group(job.id(), cannot_be_stopped)) {
+    keys_->let_read(job.id());
+  }
 }
 
 void TerminalLoan::job_stopped(const Child& job, int signal) {
@@ -294,6 +326,11 @@ void TerminalLoan::job_ended(const ExitStatus& status) {
   const auto* killed = std::get_if<Signaled>(&status);
   const bool by_key = killed != nullptr && (killed->signal == SIGINT || killed->signal == SIGQUIT);
   if (by_key && guardian_pid() != 0) ::kill(-::getpgid(guardian_pid()), killed->signal);
+}
+
+bool job_ignores_stops() {
+  return sigismember(&inherited().ignored, SIGTTIN) == 1 ||
+         sigismember(&inherited().mask, SIGTTIN) == 1;
 }
 
 int foreground_terminal() {

@@ -74,6 +74,7 @@ Result<void> Workers::start(const WorkerSpec& worker) {
   const bool asks = may_ask(worker, *streams);
   if (asks && same_terminal(STDIN_FILENO, launch::foreground_terminal()))
     spec.in = terminal_of(*streams);
+  if (asks && launch::job_ignores_stops()) spec.foreground_of = terminal_of(*streams);
   Result<launch::Child> child = launch::spawn(
       reaper_, spec,
       [this, rank = worker.rank, index](const ExitStatus& status) { ended(rank, index, status); });

@@ -115,7 +115,7 @@ class Doctor(SafelaunchTest):
         command = ["unshare", "--mount", "sh", "-c", f'mount --bind {hosts} /etc/hosts && exec "$@"', "sh", SAFELAUNCH, "doctor",
                    "--json", "torchrun", "--nnodes=2", "--node_rank=1", "--master_addr=node0", "train.py"]
         done = subprocess.run(command, env=self.plain(), capture_output=True, text=True, timeout=60)
-        self.assertEqual(done.returncode, BLOCKED, done.stdout + done.stderr)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("the master node0 of 2 nodes leads to this host itself (127.0.1.1)", done.stdout)
 
     def test_a_rank_without_its_world_is_refused(self):

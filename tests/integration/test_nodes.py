@@ -5,6 +5,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import textwrap
 import unittest
 
 import harness
@@ -249,6 +250,24 @@ class Nodes(SafelaunchTest):
                   for node in (0, 1)]
         self.assertEqual(self.statuses(agents), [0, 0], self.both())
         self.assertEqual(list((self.folder / "run").iterdir()), [])
+
+
+class OneHost(SafelaunchTest):
+    def meet(self, *words):
+        # As whoever tries several nodes does: all on one host, over the loopback.
+        script = self.script(textwrap.dedent(RANK), "train.py")
+        port = str(harness.free_port())
+        agents = [self.start(*words, *harness.torchrun("--nnodes=2", f"--node-rank={node}", "--nproc-per-node=1", "--master-addr=127.0.0.1",
+                                                       f"--master-port={port}", script, "train")) for node in (0, 1)]
+        for node, run in enumerate([self.finish(agent) for agent in agents]):
+            self.assert_status(run, 0)
+            self.assertIn(f"rank {node} of 2 has 2", run.out)
+
+    def test_two_nodes_on_one_host_meet_over_the_loopback(self):
+        self.meet()
+
+    def test_two_nodes_on_one_host_that_do_not_agree_meet_over_the_loopback(self):
+        self.meet("--rendezvous", "none")
 
 
 class OneNode(SafelaunchTest):

@@ -19,6 +19,9 @@ RAW = ("import sys, termios, tty\nmodes = termios.tcgetattr(0); tty.setraw(0); p
 # As torchrun starts its ranks.
 APART = "import subprocess\nsubprocess.run(['sh', '-c', 'printf \"name? \"; read x; echo got $x'], start_new_session=True, check=True)"
 
+# A read in the background would not stop it: it fails, or is tried again for ever.
+DEAF = "import os, signal, time\n{}\nwhile os.tcgetpgrp(0) != os.getpgrp(): time.sleep(0.01)\nprint('got', input('name? '))"
+
 LINE_IS_WHOLE = 400  # columns: readline breaks what is typed, and a test looks for it
 
 # name: the command; what is typed once a text is there; what the screen shows at the end
@@ -35,6 +38,10 @@ PROGRAMS = {
     "a session of its own": ([PYTHON, "-c", APART], [("name? ", "joe\n")], "got joe"),
     "cat": (["sh", "-c", "echo ready; cat"], [("ready", "line\n"), ("line\r\nline", "\x04")], "line"),
     "input": ([PYTHON, "-c", "print('got', input('name? '))"], [("name? ", "joe\n")], "got joe"),
+    **{name: ([PYTHON, "-c", DEAF.format(way)], [("name? ", "joe\n")], "got joe") for name, way in {
+        "input that ignores the stop": "signal.signal(signal.SIGTTIN, signal.SIG_IGN)",
+        "input that blocks the stop": "signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())",
+        "input that handles the stop": "signal.signal(signal.SIGTTIN, lambda *_: None)"}.items()},
     "getpass": ([PYTHON, "-c", "import getpass; print('got', getpass.getpass('word? '))"], [("word? ", "hush\n")], "got hush"),
     "raw keys": ([PYTHON, "-c", RAW], [("key? ", "\x03")], r"got '\x03'"),
     "curses": ([PYTHON, "-c", CURSES], [("key? ", "x")], "got x"),
@@ -89,6 +96,14 @@ class AtATerminal(SafelaunchTest):
                 status, screen = self.answered([SAFELAUNCH, "--", *words], steps)
                 self.assertEqual(status, bare, screen)
                 self.assertIn(expected, screen)
+
+    def test_whoever_inherits_a_stop_that_is_ignored_may_ask_at_once(self):
+        for ask in ["read x; echo got $x", "exec python3 -c 'print(\"got\", input())'"]:
+            with self.subTest(ask):
+                words = ["bash", "-c", 'trap "" TTIN TTOU; exec "$@"', "bash", SAFELAUNCH, "--", "bash", "-c", f"printf 'name? '; {ask}"]
+                status, screen = self.answered(words, [("name? ", "joe\n")])
+                self.assertEqual(status, 0, screen)
+                self.assertIn("got joe", screen)
 
     def until_the_prompt_behind(self, shell, text):
         """What is typed before it may still be the job's."""

@@ -28,6 +28,8 @@ struct LaunchSpec {
   std::optional<int> err = 2;
   Session session = Session::own;
   std::vector<int> cpus;  ///< the CPUs it may run on; empty: all that we may
+  /// A descriptor of our session's terminal, of which it becomes the foreground; none: of none.
+  std::optional<int> foreground_of{};
 };
 
 /// One child process. To destroy it while it runs kills the process, but not its own children,

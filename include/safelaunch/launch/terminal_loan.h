@@ -18,7 +18,10 @@ namespace safelaunch::launch {
 /// While nobody asks, the keys are ours: safelaunch hears of a Ctrl-C first and can tell how the
 /// ranks stand, and what is typed ahead waits for the shell. The kernel stops a job that reads its
 /// terminal, or changes its modes, in the background. Then the job becomes the foreground of its
-/// terminal, ours passes all keys on unseen, and the job goes on, until it ends.
+/// terminal, ours passes all keys on unseen, and the job goes on, until it ends. A job that no such
+/// stop reaches (it ignores, blocks or handles SIGTTIN) is the foreground before it asks, as soon
+/// as that is seen, and is looked at now and then: a read that comes within half a second after it
+/// has begun to ignore the stop fails.
 class TerminalLoan {
  public:
   /// Who has a key: we, where nothing of the job reads the terminal, or the job.
@@ -61,6 +64,10 @@ class TerminalLoan {
   OnKey on_key_;
   Drain drain_;
 };
+
+/// Whether the job is to ignore, or block, the stop of a background process that reads its
+/// terminal. Each such read would fail at once, so it has to be in the foreground from the start.
+[[nodiscard]] bool job_ignores_stops();
 
 /// The descriptor (0, 1 or 2) of the terminal in whose foreground safelaunch runs; -1 for none.
 [[nodiscard]] int foreground_terminal();

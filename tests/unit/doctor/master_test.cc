@@ -106,11 +106,12 @@ TEST_CASE("a slow name server is a risk even where it knows the name", "[doctor]
   CHECK_THAT(first_finding(facts).evidence, ContainsSubstring("took 5.2s for node0"));
 }
 
-TEST_CASE("a master that is the node itself blocks every node but the first", "[doctor][master]") {
+TEST_CASE("a master that is the node itself is a risk for every node but the first",
+          "[doctor][master]") {
   doctor::HostFacts facts = second_node();
   facts.master_name.addresses = {"127.0.1.1"};
   facts.to_master = {host::Route::Kind::local, "lo", {}};
-  CHECK(outline(facts) == Lines{"name-resolution blocks"});
+  CHECK(outline(facts) == Lines{"name-resolution risk"});
   facts.world.node_rank.reset();
   CHECK(outline(facts) == Lines{"name-resolution risk"});
   facts.world.node_rank = 0;
