@@ -218,8 +218,8 @@ Failure verdict_of(const watch::StallReport& report, const RankAnswers& answers)
   for (const Rank rank : behind) verdict.missing.push_back({.rank = rank, .known = false});
   if (!behind.empty()) verdict.waited = report.silent_for;
   std::string text = describe(report);
-  for (const std::string& more :
-       {compared.contradiction, compared.behind_what, compared.together_in, compared.store_waits})
+  for (const std::string& more : {compared.contradiction, compared.behind_what,
+                                  compared.together_in, compared.store_waits, answers.nameless})
     if (!more.empty()) text += "; " + more;
   std::vector<Rank> placed = behind.empty() ? verdict.waiting : behind;
   if (placed.empty()) placed = all_with_a_stack(answers);

@@ -222,10 +222,10 @@ void RankWatch::hear_answers(RankAnswers answers, Duration limit) {
     if (!answers.stacks.contains(rank)) answers.silent[rank] = state.activity(Clock::now());
   }
   // In training a look at every descriptor of the host would cost the job time.
-  if (!machine_.stages().training()) {
-    answers.locks = find_lock_waits(answers, ranks_now());
+  const bool trains = machine_.stages().training();
+  if (!trains) answers.locks = find_lock_waits(answers, ranks_now());
+  if (!trains || stall_.somebody_meets())
     answers.nameless = describe_nameless(nameless_below(host::self(), here, table_));
-  }
   if (answers_.take_own(answers)) return tell_answers();
   nodes_answer_.set_after(2 * limit, [this, question = answers_.question()] {
     if (question == answers_.question()) tell_answers();

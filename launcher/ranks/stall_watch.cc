@@ -56,6 +56,21 @@ std::string in_words(const host::LeftFile& lock, const std::vector<clean::StaleF
       ours ? "`safelaunch doctor --fix` removes it" : "once no job builds it any more, remove it");
 }
 
+// A process of the job may claim any world.
+constexpr std::size_t kMostUnseen = 1'000;
+
+// The ranks that meet know how many they are to be.
+watch::StallReport with_unseen(watch::StallReport report,
+                               const std::map<Rank, watch::RankState>& ranks) {
+  int world = 0;
+  for (const Rank rank : report.meeting)
+    if (const auto known = ranks.find(rank); known != ranks.end())
+      world = std::max(world, known->second.claimed_world.value_or(0));
+  for (int rank = 0; rank < world && report.lagging.size() < kMostUnseen; ++rank)
+    if (!ranks.contains(Rank{rank})) report.lagging.push_back(Rank{rank});
+  return report;
+}
+
 }  // namespace
 
 watch::Collectives sum_of(const std::map<std::string, watch::GroupCounters>& groups) {
@@ -84,7 +99,11 @@ void StallWatch::saw_output() {
 
 void StallWatch::answered(Rank rank, const watch::CountersAnswer& answer) {
   if (!stall_) return;
-  stall_->on_counters(rank, sum_of(answer.groups), Clock::now(), answer.stands);
+  using Standing = watch::Stall::Standing;
+  stall_->on_counters(rank, sum_of(answer.groups), Clock::now(),
+                      answer.meets    ? Standing::meets
+                      : answer.stands ? Standing::stands
+                                      : Standing::no);
   rearm();
 }
 
@@ -97,11 +116,15 @@ void StallWatch::rearm() {
 // A look tells of all that was done since the look before.
 void StallWatch::look() {
   const TimePoint now = Clock::now();
+  std::set<ProcessId> known;
   for (const auto& [rank, state] : ranks_) {
     if (!state.alive() || !state.process()->is_here()) continue;
+    known.insert(*state.process());
     if (const auto seen = sampler_.look(rank, *state.process(), now))
       stall_->on_activity(rank, seen->activity, now);
   }
+  if (const auto others = sampler_.look_at_others(host::self(), known, now))
+    stall_->on_others(others->activity, now);
 }
 
 void StallWatch::tick() {
@@ -109,7 +132,7 @@ void StallWatch::tick() {
   look();
   if (const auto action = stall_->tick(Clock::now())) {
     if (const auto* report = std::get_if<watch::StallReport>(&*action))
-      tell_(TrainingStalled{*report});
+      tell_(TrainingStalled{with_unseen(*report, ranks_)});
     else if (const auto* over = std::get_if<watch::StallOver>(&*action))
       tell_(TrainingMoves{over->stood});
     else

@@ -85,6 +85,7 @@ CountersAnswer counters_of(const Json& packet) {
   for (const auto& [name, count] : object_of(packet, "waits").items())
     answer.waits[name] = as_number<std::int64_t>(count).value_or(0);
   answer.stands = is_true(packet, "stands");
+  answer.meets = is_true(packet, "meets");
   return answer;
 }
 

@@ -63,7 +63,9 @@ void Stall::progressed(TimePoint now) {
 
 // torch without a flight recorder answers with nothing, and counts nothing.
 bool Stall::output_counts() const {
-  const auto counts = [](const auto& one) { return one.second.begun > 0; };
+  const auto counts = [&](const auto& one) {
+    return one.second.begun > 0 || meeting_.contains(one.first);
+  };
   return ranks_ == 0 || std::ranges::count_if(counters_, counts) < ranks_;
 }
 
@@ -75,12 +77,19 @@ void Stall::on_activity(Rank rank, Activity activity, TimePoint now) {
   activities_[rank] = activity;
   if (!known_ || told_ != Duration::zero()) return;
   if (activity != Activity::working && activity != Activity::attended) return;
-  if (!waits(rank) || waiting_ == Waiting::sleeps) moved(now);
+  // Who asks a store again and again uses some CPU.
+  const bool computes = waiting_ == Waiting::sleeps && !standing_.contains(rank);
+  if (!waits(rank) || computes) moved(now);
 }
 
-void Stall::on_counters(Rank rank, Collectives counters, TimePoint now, bool stands) {
+void Stall::on_others(Activity activity, TimePoint now) {
+  if (activity == Activity::working && somebody_meets() && told_ == Duration::zero()) moved(now);
+}
+
+void Stall::on_counters(Rank rank, Collectives counters, TimePoint now, Standing stands) {
   answered_at_[rank] = now;
-  stands ? void(standing_.insert(rank)) : void(standing_.erase(rank));
+  stands != Standing::no ? void(standing_.insert(rank)) : void(standing_.erase(rank));
+  stands == Standing::meets ? void(meeting_.insert(rank)) : void(meeting_.erase(rank));
   if (!compared_since_) compared_since_ = now;
   const auto [known, fresh] = counters_.try_emplace(rank, counters);
   // Several before the first answer are movement too: training begins with the first.
@@ -106,7 +115,7 @@ bool Stall::waits(Rank rank) const {
 
 // In a call that is not counted a server may wait for its next request, unless all are in one.
 bool Stall::somebody_waits() const {
-  return standing_.size() == counters_.size() ||
+  return standing_.size() == counters_.size() || somebody_meets() ||
          std::ranges::any_of(counters_, [](const auto& one) { return one.second.waits(); });
 }
 
@@ -173,6 +182,12 @@ StallReport Stall::report(TimePoint now) const {
                      told_ != Duration::zero()};
   report.unsure = pause_between_questions();
   report.activities = activities_;
+  report.meeting.assign(meeting_.begin(), meeting_.end());
+  if (somebody_meets()) {
+    for (const auto& [rank, answered] : answered_at_)
+      if (answered >= asked_at_ && !meeting_.contains(rank)) report.lagging.push_back(rank);
+    return report;
+  }
   const auto is_in_one = [](const auto& one) { return one.second.groups <= 1; };
   if (!std::ranges::all_of(counters_, is_in_one)) return report;
   const Collectives most = furthest(counters_);
@@ -191,7 +206,11 @@ std::string describe(const StallReport& report) {
   if (!report.working.empty())
     text += fmt::format("; {} {}", rank_list(report.working),
                         report.working.size() == 1 ? "works" : "work");
-  if (report.lagging.empty()) return text;
+  if (!report.meeting.empty())
+    text += fmt::format("; {} {} for {} to make a group", rank_list(report.meeting),
+                        report.meeting.size() == 1 ? "waits" : "wait",
+                        report.lagging.empty() ? "others" : rank_list(report.lagging));
+  if (report.lagging.empty() || !report.meeting.empty()) return text;
   const Collectives behind = report.counters.at(report.lagging.front());
   std::vector<Rank> ranks = report.lagging;
   std::sort(ranks.begin(), ranks.end());

@@ -224,6 +224,7 @@ class Answers(harness.HookTest):
                         break
                 self.assertEqual(answer["waits"]["TCPStore__waitForWorkers"], 1)
                 self.assertEqual(answer["groups"], {})
+                self.assertTrue(answer["meets"])
             finally:
                 self.stop(processes)
 

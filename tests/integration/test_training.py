@@ -32,6 +32,29 @@ while dist.get_rank() == 1 and not os.path.exists("go"): time.sleep(0.2)
 dist.all_reduce(torch.ones(1))
 while not os.path.exists("end"): time.sleep(0.2)
 """
+# Rank 1 does not come to the second world.
+MEETS_AGAIN = """
+import threading, torch, torch.distributed as dist
+def never_comes(): threading.Event().wait()
+dist.init_process_group("gloo")
+for i in range(10): dist.all_reduce(torch.ones(1))
+rank = dist.get_rank()
+dist.destroy_process_group()
+if rank == 1: never_comes()
+dist.init_process_group("gloo")
+"""
+# The last rank of the second, larger world does not come; nobody knows its process.
+MEETS_IN_A_LARGER_WORLD = """
+import os, threading, torch, torch.distributed as dist, torch.multiprocessing as mp
+def train(rank, world, hangs):
+    if hangs and rank == world - 1: threading.Event().wait()
+    dist.init_process_group("gloo", init_method=f"file://{os.getcwd()}/meet-{world}", rank=rank, world_size=world)
+    for i in range(3): dist.all_reduce(torch.ones(1))
+    dist.barrier()
+    dist.destroy_process_group()
+if __name__ == "__main__":
+    for world in (2, 3): mp.spawn(train, args=(world, world == 3), nprocs=world)
+"""
 # Both ranks work for long between two collectives.
 WORKS = """
 import sys, time, torch, torch.distributed as dist
@@ -66,6 +89,22 @@ class Training(SafelaunchTest):
         wait_until(lambda: events.exists() and "is behind" in events.read_text(), what="the report of the standstill")
         job.send_signal(signal.SIGTERM)
         self.assertRegex(self.finish(job).err, r"no collective finished for \d+s; rank 1 is behind")
+
+    def told(self, *words):
+        job = self.start(*SHORT, "--stall-timeout", "5s", *words)
+        events = job.run_directory / "events.jsonl"
+        wait_until(lambda: events.exists() and "to make a group" in events.read_text(), what="the report of the standstill")
+        job.send_signal(signal.SIGTERM)
+        return self.finish(job).err
+
+    def test_a_rank_that_does_not_come_to_a_second_world_is_named(self):
+        told = self.told("--nproc-per-node", "2", "--", sys.executable, self.script(MEETS_AGAIN))
+        self.assertIn("rank 0 waits for rank 1 to make a group", told)
+        self.assertIn("job.py:3 never_comes", told)
+
+    def test_a_rank_that_nobody_has_seen_in_a_larger_world_is_named(self):
+        told = self.told(sys.executable, self.script(MEETS_IN_A_LARGER_WORLD))
+        self.assertIn("ranks 0 1 wait for rank 2 to make a group", told)
 
     def test_the_end_of_a_standstill_is_told_too(self):
         job = self.start(*SHORT, "--stall-timeout", "4s", "--nproc-per-node", "2", "--", sys.executable, self.script(WAITS_FOR_A_FILE))

@@ -44,6 +44,7 @@ class StallWatch {
   void end();
   void saw_output();
   void answered(Rank rank, const watch::CountersAnswer& answer);
+  [[nodiscard]] bool somebody_meets() const { return stall_ && stall_->somebody_meets(); }
 
  private:
   void rearm();

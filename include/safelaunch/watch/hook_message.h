@@ -58,6 +58,7 @@ struct CountersAnswer {
   std::map<std::string, std::int64_t>
       waits;            ///< torch's wait counters: how many threads wait there
   bool stands = false;  ///< a thread is in the same call of torch.distributed as at the last one
+  bool meets = false;   ///< this call makes a group, or opens a store: it waits for other ranks
 };
 
 struct CollectivesAnswer {

@@ -36,6 +36,7 @@ struct StallReport {
   /// Ranks that work while others wait for them in a collective. Where there are any, training may
   /// well go on: a long evaluation, or a loop without an end.
   std::vector<Rank> working{};
+  std::vector<Rank> meeting{};  ///< ranks that wait until others make a group with them
 };
 
 /// "no output and no collective finished for 10min; rank 3 is behind (41 of 42 collectives begun)".
@@ -63,9 +64,10 @@ using StallAction = std::variant<AskCounters, StallReport, StallOver>;
 /// With a timeout of `auto`, ranks for which others wait are told too while they work: after twice
 /// the longest step that the job has taken, ten minutes at least, and 30 minutes before a step is
 /// known. A standstill is told where every rank of the world counts its
-/// collectives and one of them waits in one (a server waits for requests in none), or all stand in
-/// calls that are not counted: after twice the longest pause that the job has shown, after two
-/// minutes at least, and after 30 minutes before a pause is known.
+/// collectives and one of them waits in one (a server waits for requests in none), or waits for
+/// others to make a group, or all stand in calls that are not counted: after twice the longest
+/// pause that the job has shown, after two minutes at least, and after 30 minutes before a pause is
+/// known.
 class Stall {
  public:
   /// How a rank waits in a collective: NCCL may use a whole CPU for it, gloo sleeps.
@@ -81,10 +83,16 @@ class Stall {
         progressed_at_(now) {}
 
   void on_output(TimePoint now);
-  /// `stands`: the rank is in the same call of torch.distributed as at the question before, be it
-  /// one that is not counted (send, recv, new_group).
-  void on_counters(Rank rank, Collectives counters, TimePoint now, bool stands = false);
+  /// How a rank is in the same call of torch.distributed as at the question before, one that is not
+  /// counted (send, recv): `meets` if it makes a group there, and so waits for other ranks.
+  enum class Standing { no, stands, meets };
+  void on_counters(Rank rank, Collectives counters, TimePoint now, Standing stands = Standing::no);
   void on_activity(Rank rank, Activity activity, TimePoint now);
+  /// What the processes of the job do that nobody knows as ranks: one of them may come to the
+  /// meeting.
+  void on_others(Activity activity, TimePoint now);
+  /// Whether ranks wait for others to make a group.
+  [[nodiscard]] bool somebody_meets() const { return !meeting_.empty(); }
   [[nodiscard]] std::optional<StallAction> tick(TimePoint now);
   [[nodiscard]] std::optional<TimePoint> next_deadline() const;
 
@@ -120,6 +128,7 @@ class Stall {
   std::map<Rank, Collectives> counters_;
   std::map<Rank, TimePoint> answered_at_;
   std::set<Rank> standing_;  // in one call, as they were at the question before
+  std::set<Rank> meeting_;   // of them, those whose call makes a group
   std::map<Rank, Activity> activities_;
 };
 

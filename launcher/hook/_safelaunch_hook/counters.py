@@ -17,6 +17,10 @@ _MOST_MEMBERS = 4096  # of all groups together, so that the packet stays one
 _RECORDERS = (("_dump_fr_trace_json", ""), ("_dump_nccl_trace_json", " (nccl)"))
 _CALLS = "torch/distributed/distributed_c10d.py"
 _PICKLING = ("_object_to_tensor", "_tensor_to_object")  # it works there, for minutes if need be
+# A group is made once all of its ranks have come.
+_MEETING = ("init_process_group", "_new_process_group_helper", "_store_based_barrier", "new_group", "_new_group_with_tag")
+_OPENING = ("TCPStore__init", "TCPStore__waitForWorkers")
+_BELOW_A_CALL = 8  # frames: the rendezvous, and its store
 
 
 def start():
@@ -25,12 +29,14 @@ def start():
 
 
 def read():
-    """Reads {"groups": {name: {"enqueued", "started", "completed"}}, "waits": {name: active}, "stands": bool};
-    empty without torch."""
+    """Reads {"groups": {name: {"enqueued", "started", "completed"}}, "waits": {name: active}, "stands": bool,
+    "meets": bool}; empty without torch."""
     library = sys.modules.get("torch._C._distributed_c10d")
     if library is None:
         return {"groups": {}, "waits": {}}
-    return {"groups": _groups(library), "waits": _waits_if_counted(library), "stands": _stands()}
+    stands_in, waits = _stands_in(), _waits_if_counted(library)
+    meets = any(name in _MEETING for name in stands_in) or any(waits.get(name) for name in _OPENING)
+    return {"groups": _groups(library), "waits": waits, "stands": bool(stands_in), "meets": meets}
 
 
 def finished():
@@ -49,15 +55,25 @@ def _groups(library):
     return groups
 
 
-def _stands():
-    """Whether a thread is in the same call of torch.distributed's as when this was asked before. A frame that was
+def _stands_in():
+    """The calls of torch.distributed's in which a thread is as it was when this was asked before. A frame that was
     seen is marked by its f_trace_lines, which only a tracer would read: to keep the frame would keep its tensors."""
-    found = False
-    for frame in map(without_ours, sys._current_frames().values()):
-        if frame.f_code.co_filename.endswith(_CALLS) and frame.f_code.co_name not in _PICKLING:
-            found = found or not frame.f_trace_lines
+    found = []
+    for frame in map(_call_of, sys._current_frames().values()):
+        if frame is not None and frame.f_code.co_name not in _PICKLING:
+            if not frame.f_trace_lines:
+                found.append(frame.f_code.co_name)
             frame.f_trace_lines = False
     return found
+
+
+def _call_of(frame):
+    """The innermost frame of torch.distributed's calls, unless it has gone on to something else."""
+    for _ in range(_BELOW_A_CALL):
+        if frame is None or frame.f_code.co_filename.endswith(_CALLS):
+            return frame
+        frame = frame.f_back
+    return None
 
 
 def _recorded(library, **wanted):

@@ -119,7 +119,8 @@ TEST_CASE("a stall at the job's own pace is told only where somebody waits, and 
 TEST_CASE("a rank that spins in a call that is not counted does not hide a stall", "[stall]") {
   const auto told = [](bool stands) {
     return is_told([stands](Stall& stall, TimePoint now) {
-      stall.on_counters(Rank{0}, {4, 4}, now, stands);
+      stall.on_counters(Rank{0}, {4, 4}, now,
+                        stands ? Stall::Standing::stands : Stall::Standing::no);
       stall.on_counters(Rank{1}, {5, 4}, now);
       stall.on_activity(Rank{0}, Activity::working, now);
     });
@@ -128,11 +129,35 @@ TEST_CASE("a rank that spins in a call that is not counted does not hide a stall
   CHECK_FALSE(told(false));
 }
 
+TEST_CASE("ranks that wait for another to make a group stand still, whatever CPU the wait takes",
+          "[stall]") {
+  using Standing = Stall::Standing;
+  const auto told = [](Stall::Waiting waiting, Activity others) -> std::optional<StallReport> {
+    Stall stall({}, kStallStart, 2, waiting);
+    for (TimePoint now = kStallStart; now < kStallStart + 2h; now += 1min) {
+      if (const auto action = stall.tick(now); action && action->index() == 1)
+        return std::get<StallReport>(*action);
+      stall.on_counters(Rank{0}, {0, 0}, now, now > kStallStart ? Standing::meets : Standing::no);
+      stall.on_counters(Rank{1}, {10, 10}, now);
+      stall.on_activity(Rank{0}, Activity::working, now);
+      stall.on_activity(Rank{1}, Activity::idling, now);
+      stall.on_others(others, now);
+    }
+    return std::nullopt;
+  };
+  const auto report = told(Stall::Waiting::sleeps, Activity::quiet);
+  REQUIRE(report);
+  CHECK(report->meeting == std::vector<Rank>{{0}});
+  CHECK(report->lagging == std::vector<Rank>{{1}});
+  CHECK(describe(*report).find("; rank 0 waits for rank 1 to make a group") != std::string::npos);
+  CHECK_FALSE(told(Stall::Waiting::sleeps, Activity::working));
+}
+
 TEST_CASE("a circle of messages stands still though nobody waits in a collective", "[stall]") {
   const auto told = [](bool both) {
     return is_told([both](Stall& stall, TimePoint now) {
-      stall.on_counters(Rank{0}, {4, 4}, now, true);
-      stall.on_counters(Rank{1}, {4, 4}, now, both);
+      stall.on_counters(Rank{0}, {4, 4}, now, Stall::Standing::stands);
+      stall.on_counters(Rank{1}, {4, 4}, now, both ? Stall::Standing::stands : Stall::Standing::no);
     });
   };
   CHECK(told(true));
