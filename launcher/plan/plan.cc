@@ -361,9 +361,8 @@ redact::Redactor redactor_for(const RunPlan& plan) {
   learn(plan.configuration.rules.variables.env);
   for (const profile::Profile& profile : plan.chain) learn(profile.env);
   redactor.learn(plan.options.command);
-  const auto receiver = settings::parse_receiver(plan.options.notify);
-  if (receiver && receiver->form != settings::Receiver::Form::command)
-    redactor.learn_value(receiver->where);
+  for (const auto& receiver : settings::parse_receivers(plan.options.notify).value())
+    if (receiver.form != settings::Receiver::Form::command) redactor.learn_value(receiver.where);
   return redactor;
 }
 

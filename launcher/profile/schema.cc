@@ -22,6 +22,12 @@ constexpr const char* kShared = R"json({
                 "description": "environment variables and their values"},
   "names": {"type": "array", "items": {"type": "string"}},
   "word": {"type": ["string", "number", "boolean"]},
+  "receivers": {"anyOf": [{"$ref": "#/definitions/word"}, {"type": "array", "minItems": 1, "items": {"anyOf": [
+    {"type": "object", "additionalProperties": false, "required": ["command"], "properties": {
+       "command": {"type": "array", "minItems": 1, "items": {"$ref": "#/definitions/word"}}}},
+    {"type": "object", "additionalProperties": false, "required": ["url", "form"], "properties": {
+       "url": {"type": "string", "pattern": "^https?://"},
+       "form": {"enum": ["slack", "feishu", "dingtalk", "wecom", "json"]}}}]}}]},
   "words": {"anyOf": [{"$ref": "#/definitions/word"}, {"type": "array", "items": {"$ref": "#/definitions/word"}}]},
   "chain": {"type": ["string", "number", "boolean", "array"], "items": {"$ref": "#/definitions/word"},
             "description": "the profiles to try, in order"}
@@ -105,8 +111,8 @@ Json values_of(const settings::Option& option) {
     case port: return {{"type", {"string", "integer"}}};
     case text:
     case texts:
-    case list:
-    case receiver: break;
+    case list: break;
+    case receiver: return {{"$ref", "#/definitions/receivers"}};
   }
   return {{"$ref", "#/definitions/word"}};
 }
