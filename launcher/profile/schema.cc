@@ -60,6 +60,11 @@ constexpr const char* kProfile = R"json({
                      "marker": {"type": "string", "description": "in its place: of a file that is written once a checkpoint is whole"},
                      "append": {"$ref": "#/definitions/words"}}}]},
   "restarts": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "starts from one and the same checkpoint"},
+  "retry": {"description": "off, or how training that failed is started again as it was (docs/resume.md)",
+    "anyOf": [{"enum": ["off", false]}, {"type": "object", "additionalProperties": false, "properties": {
+                     "times": {"type": "integer", "minimum": 1, "maximum": 1000},
+                     "backoff": {"$ref": "#/definitions/duration"},
+                     "factor": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "of each pause over the one before"}}}]},
   "processes": {"description": "keep, a number of processes on each node, or several to try in order",
     "anyOf": [{"const": "keep"}, {"type": "integer", "minimum": 1, "maximum": 4096},
               {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"type": "integer", "minimum": 1, "maximum": 4096}}]},

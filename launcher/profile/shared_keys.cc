@@ -84,8 +84,6 @@ Mistakes read_program(const YamlNode& node, std::string& command) {
 
 Mistakes read_receiver(const YamlNode& node, nlohmann::json& receivers) {
   static constexpr std::array<std::string_view, 3> kReceiverKeys{"command", "url", "form"};
-  std::vector<std::string_view> forms = settings::words_of(settings::kReceiverForms);
-  forms.erase(forms.begin());
   std::string command;
   std::string url;
   std::string form;
@@ -94,18 +92,14 @@ Mistakes read_receiver(const YamlNode& node, nlohmann::json& receivers) {
   reader.read("url", url);
   reader.read("form", form);
   if (!reader.well_so_far()) return reader.mistakes();
-  if (command.empty() ? url.empty() || form.empty() : !url.empty() || !form.empty())
+  const auto chat = settings::parse_receivers(form + ":" + url);
+  if (!chat) return Mistake{node.find("form")->place, chat.error().message};
+  const bool is_chat = chat->front().form != settings::Receiver::Form::command;
+  if (is_chat != command.empty() || url.empty() != form.empty())
     return Mistake{node.place,
-                   fmt::format("a receiver is {{command: [PROGRAM, ARGUMENT, …]}} or {{url: "
-                               "https://…, form: {}}}",
-                               join(forms, "|"))};
-  if (command.empty() && std::ranges::find(forms, form) == forms.end())
-    return Mistake{node.find("form")->place, "form: " + not_a_choice(form, forms)};
-  const std::string text = command.empty() ? form + ":" + url : command;
-  if (command.empty() &&
-      settings::parse_receivers(text)->front().form == settings::Receiver::Form::command)
-    return Mistake{node.find("url")->place, "url must begin with https:// or http://"};
-  receivers.push_back(text);
+                   "a receiver is {command: [PROGRAM, ARGUMENT, …]} or {url: https://…, form: "
+                   "slack|feishu|dingtalk|wecom|json}"};
+  receivers.push_back(is_chat ? form + ":" + url : command);
   return {};
 }
 

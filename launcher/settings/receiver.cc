@@ -34,8 +34,8 @@ Result<Receiver> parse_receiver(std::string_view text) {
   forms.erase(forms.begin());
   return Error{
       Errc::usage,
-      fmt::format("'{}' is not the form of a webhook{}; write FORM:URL with slack, feishu, "
-                  "dingtalk, wecom or json, or a command",
+      fmt::format("'{}' is not the form of a webhook{}; there are slack, feishu, dingtalk, "
+                  "wecom and json",
                   form, did_you_mean(form, forms))};
 }
 
