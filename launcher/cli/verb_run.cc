@@ -79,12 +79,10 @@ Result<void> check_metrics_file(const std::filesystem::path& file) {
   if (file.empty()) return {};
   if (file.extension() != ".prom") return refused("node_exporter reads only names in .prom");
   std::error_code none;
-  const auto there = std::filesystem::symlink_status(file, none);
-  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
-    return refused("is no file");
-  const auto text = user_file_text(file, 64);
-  if (text && !text->empty() && !text->starts_with("# HELP safelaunch_"))
-    return refused("exists and holds no figures of safelaunch; it was left as it is");
+  const auto text = read_user_file(file, 64, Links::refused);
+  const bool is_ours = text && (text->empty() || text->starts_with("# HELP safelaunch_"));
+  if (std::filesystem::exists(std::filesystem::symlink_status(file, none)) && !is_ours)
+    return refused("holds no figures of safelaunch; it was left as it is");
   std::string beside = file.native() + ".XXXXXX";
   const UniqueFd made(::mkostemp(beside.data(), O_CLOEXEC));
   if (!made) return refused(std::strerror(errno));

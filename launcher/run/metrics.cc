@@ -7,22 +7,13 @@
 
 // Prometheus asks for base units, one HELP and TYPE a name, and `_total` behind a counter. All
 // files of a host are read together, so each line has the id of its run, and the same HELP
-// everywhere.
+// everywhere. No run, profile or stage has a name with a character that must be escaped.
 namespace safelaunch::run {
 namespace {
 
 constexpr Duration kEvery{15'000};
 constexpr Duration kSoon{1'000};  // ranks come to a stage together
 constexpr Duration kLastWriteWithin{1'000};
-
-std::string label_value(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    c == '\n' ? out += "\\n" : out += c;
-  }
-  return out;
-}
 
 /// Lines in Prometheus' format, all of one run.
 struct MetricLines {
@@ -42,23 +33,16 @@ struct MetricLines {
   }
 };
 
-std::string prometheus_label(std::string_view name, std::string_view value) {
-  return fmt::format(",{}=\"{}\"", name, label_value(value));
-}
-
 }  // namespace
-
-void Figures::count(const report::record::Counted& told, TimePoint now) {
-  const auto rank = ranks_.find(told.rank);
-  if (rank == ranks_.end()) return;  // it has ended
-  if (rank->second.finished.value_or(0) != told.collectives) rank->second.last = now;
-  rank->second.finished = told.collectives;
-}
 
 bool Figures::take(int attempt, const report::record::Event& event, TimePoint now) {
   namespace record = report::record;
-  if (const auto* counted = std::get_if<record::Counted>(&event))
-    return count(*counted, now), false;
+  if (const auto* counted = std::get_if<record::Counted>(&event)) {
+    const auto rank = ranks_.find(counted->rank);  // none: it has ended
+    if (rank != ranks_.end() && rank->second.finished != counted->collectives)
+      rank->second = {rank->second.stage, counted->collectives, now};
+    return false;
+  }
   if (const auto* begun = std::get_if<record::Attempt>(&event)) {
     *this = Figures(run_);
     attempt_ = attempt;
@@ -67,7 +51,6 @@ bool Figures::take(int attempt, const report::record::Event& event, TimePoint no
     ranks_[reached->rank].stage = reached->stage;
   } else if (std::holds_alternative<record::Training>(event)) {
     training_ = true;
-    for (auto& [rank, figures] : ranks_) figures.last = now;  // each has finished its first
   } else if (const auto* exit = std::get_if<record::Exit>(&event)) {
     exit->rank < 0 ? ranks_.clear() : void(ranks_.erase(exit->rank));
   } else if (const auto* end = std::get_if<record::End>(&event)) {
@@ -80,12 +63,12 @@ bool Figures::take(int attempt, const report::record::Event& event, TimePoint no
 }
 
 std::string Figures::text(TimePoint now) const {
-  MetricLines lines{label_value(run_)};
+  MetricLines lines{run_};
   lines.gauge("safelaunch_running", "1 while the job runs, 0 once it has ended.",
               exit_status_ ? 0 : 1);
   lines.gauge("safelaunch_attempt", "The number of the attempt.", attempt_);
   lines.gauge("safelaunch_profile_info", "The profile of the attempt.", 1,
-              prometheus_label("profile", profile_));
+              fmt::format(",profile=\"{}\"", profile_));
   lines.gauge("safelaunch_training", "1 once every rank has finished its first collective.",
               training_ ? 1 : 0);
   if (exit_status_)
@@ -98,12 +81,12 @@ std::string Figures::text(TimePoint now) const {
 }
 
 std::string Figures::text_of_ranks(TimePoint now) const {
-  MetricLines lines{label_value(run_)};
-  const auto rank_label = [](int rank) { return prometheus_label("rank", std::to_string(rank)); };
+  MetricLines lines{run_};
+  const auto rank_label = [](int rank) { return fmt::format(",rank=\"{}\"", rank); };
   constexpr auto kStage = "safelaunch_rank_stage_info";
   lines.begin(kStage, "gauge", "The stage that the rank has reached.");
   for (const auto& [rank, one] : ranks_)
-    lines.add(kStage, rank_label(rank) + prometheus_label("stage", one.stage), 1);
+    lines.add(kStage, rank_label(rank) + fmt::format(",stage=\"{}\"", one.stage), 1);
   constexpr auto kFinished = "safelaunch_rank_collectives_finished_total";
   lines.begin(kFinished, "counter", "Collectives that the rank has finished.");
   for (const auto& [rank, one] : ranks_)
@@ -111,9 +94,9 @@ std::string Figures::text_of_ranks(TimePoint now) const {
   constexpr auto kAge = "safelaunch_rank_last_collective_age_seconds";
   lines.begin(kAge, "gauge", "Since the rank was seen to have finished one more collective.");
   for (const auto& [rank, one] : ranks_)
-    if (one.finished && one.last)
+    if (one.finished)
       lines.add(kAge, rank_label(rank),
-                fmt::format("{:.1f}", std::chrono::duration<double>(now - *one.last).count()));
+                fmt::format("{:.1f}", std::chrono::duration<double>(now - one.last).count()));
   return lines.text;
 }
 
@@ -122,21 +105,21 @@ void MetricsFile::take(int attempt, const report::record::Event& event) {
   alarm_.set_after(kSoon, [this] { write(); });
 }
 
+std::function<Result<void>()> MetricsFile::writing() const {
+  return [file = file_, text = figures_.text(Clock::now())] {
+    return replace_public_file(file, text);
+  };
+}
+
 void MetricsFile::write() {
   soon_ = false;
   alarm_.set_after(kEvery, [this] { write(); });
-  const auto put = [file = file_, text = figures_.text(Clock::now())] {
-    (void)replace_public_file(file, text);
-  };
-  if (!disk_.stuck()) (void)disk_.post(0, put);
+  if (!disk_.stuck()) (void)disk_.post(0, [task = writing()] { (void)task(); });
 }
 
 std::string MetricsFile::finish() {
   alarm_.cancel();
-  const auto written =
-      disk_.within(kLastWriteWithin, [file = file_, text = figures_.text(Clock::now())] {
-        return replace_public_file(file, text);
-      });
+  const auto written = disk_.within(kLastWriteWithin, writing());
   if (!written) return "its file system does not answer";
   return *written ? "" : written->error().message;
 }

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 
 #include "safelaunch/base/alarm.h"
 #include "safelaunch/base/disk_queue.h"
 #include "safelaunch/base/event.h"
+#include "safelaunch/base/result.h"
 #include "safelaunch/report/record.h"
 
 namespace safelaunch::run {
@@ -25,10 +27,9 @@ class Figures {
   struct RankFigures {
     std::string stage;
     std::optional<std::int64_t> finished;  ///< collectives; none: it was not asked
-    std::optional<TimePoint> last;         ///< the last time at which one more was finished
+    TimePoint last{};                      ///< when it was seen to have finished one more
   };
 
-  void count(const report::record::Counted& told, TimePoint now);
   [[nodiscard]] std::string text_of_ranks(TimePoint now) const;
 
   std::string run_;
@@ -51,6 +52,7 @@ class MetricsFile {
   [[nodiscard]] std::string finish();
 
  private:
+  [[nodiscard]] std::function<Result<void>()> writing() const;
   void write();
 
   Alarm alarm_;

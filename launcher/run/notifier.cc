@@ -100,9 +100,7 @@ Notifier::Notifier(boost::asio::io_context& io, launch::Reaper& reaper,
       last_second_(io) {
   if (!receivers.empty())
     for (settings::Receiver& one : settings::parse_receivers(receivers).value())
-      receivers_.push_back({std::move(one), "--notify"});
-  for (std::size_t i = 0; receivers_.size() > 1 && i < receivers_.size(); ++i)
-    receivers_[i].name = fmt::format("--notify, receiver {}", i + 1);
+      receivers_.push_back({std::move(one)});
   // The end of an attempt ends everything below us that does not ask to be kept.
   environment_[std::string(kKeepVariable)] = "1";
 }
@@ -124,8 +122,10 @@ void Notifier::tell(Told& to, const std::string& line) {
 }
 
 void Notifier::complain(Told& receiver, const std::string& why) {
-  if (!std::exchange(receiver.complained, true))
-    say_(fmt::format("warning: {}: {}", receiver.name, why));
+  if (std::exchange(receiver.complained, true)) return;
+  const auto number = &receiver - receivers_.data() + 1;
+  const std::string which = receivers_.size() > 1 ? fmt::format(", receiver {}", number) : "";
+  say_(fmt::format("warning: --notify{}: {}", which, why));
 }
 
 void Notifier::answered(Told& to, std::string_view answer) {

@@ -54,7 +54,6 @@ class Notifier {
  private:
   struct Told {
     settings::Receiver receiver;
-    std::string name;  ///< "--notify", with its number where there are several
     bool complained = false;
   };
 

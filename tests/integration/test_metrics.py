@@ -61,8 +61,8 @@ class Metrics(SafelaunchTest):
         (self.folder / "folder.prom").mkdir()
         (self.folder / "link.prom").symlink_to(self.folder / "elsewhere.prom")
         (self.folder / "other.prom").write_text("node_up 1\n")
-        for file, why in (("job.txt", "reads only names in .prom"), ("missing/job.prom", "No such file"), ("folder.prom", "is no file"),
-                          ("link.prom", "is no file"), ("other.prom", "holds no figures of safelaunch"),
+        for file, why in (("job.txt", "reads only names in .prom"), ("missing/job.prom", "No such file"), ("folder.prom", "holds no figures"),
+                          ("link.prom", "holds no figures"), ("other.prom", "holds no figures of safelaunch"),
                           ("/proc/self/job.prom", "No such file")):
             run = self.run_safelaunch("--metrics", file, "touch", "ran")
             self.assert_status(run, 64)

@@ -95,12 +95,6 @@ TEST_CASE("a new attempt begins anew, and the end leaves the status alone", "[me
   CHECK(figures.text(kStart).find("rank=") == std::string::npos);
 }
 
-TEST_CASE("a name in a label cannot end it", "[metrics]") {
-  Figures figures("r1");
-  figures.take(1, record::Attempt{"a\"b\\c\nd", {}}, kStart);
-  CHECK(holds(figures.text(kStart), R"(safelaunch_profile_info{run="r1",profile="a\"b\\c\nd"} 1)"));
-}
-
 TEST_CASE("the file is there for all to read, and no other is left beside it", "[metrics]") {
   const testing::TemporaryFolder folder;
   const std::filesystem::path file = folder / "job.prom";
