@@ -96,7 +96,8 @@ Result<void> check_places(const settings::RunOptions& options) {
   const auto& logs = options.log_dir;
   if (std::filesystem::exists(logs, none) && !std::filesystem::is_directory(logs, none))
     return Error{Errc::usage, fmt::format("--log-dir {}: is no folder", logs.native())};
-  if (Result<void> metrics = check_metrics_file(options.metrics); !metrics) return metrics;
+  if (!options.dry_run)
+    if (Result<void> metrics = check_metrics_file(options.metrics); !metrics) return metrics;
   return plan::check_json_file(plan::json_file(options));
 }
 
