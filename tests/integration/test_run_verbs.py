@@ -136,6 +136,32 @@ class AllUsers(RunVerbs):
         self.assertIn("not one run", self.say("status", "--all-users", "x", status=64).stderr)
 
 
+class Mcp(RunVerbs):
+    def answers(self, *messages):
+        lines = "".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages)
+        done = subprocess.run([SAFELAUNCH, "mcp"], input=lines, env=self.environment(), cwd=self.folder, capture_output=True, text=True,
+                              timeout=240)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def test_an_agent_asks_what_a_person_would_type(self):
+        self.say("sh", "-c", "exit 7", status=7)
+        call = lambda number, name, **arguments: {"id": number, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+        page = self.folder / "page.html"
+        answers = self.answers({"id": 0, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}},
+                               {"method": "notifications/initialized"}, call(1, "report"), call(2, "status"),
+                               call(3, "explain", what="NCCL_P2P_DISABLE"), call(4, "report", run=f"--html={page}"), call(5, "stop"))
+        self.assertEqual([answer["id"] for answer in answers], [0, 1, 2, 3, 4, 5])
+        text = [answer["result"]["content"][0]["text"] for answer in answers[1:5]]
+        self.assertIn("exit status 7", text[0])
+        self.assertIsInstance(json.loads(text[1]), list)
+        self.assertIn("NCCL_P2P_DISABLE", text[2])
+        self.assertIn("is no run directory", text[3])
+        self.assertTrue(answers[4]["result"]["isError"])
+        self.assertFalse(page.exists())
+        self.assertEqual(answers[5]["error"]["code"], -32602)
+
+
 class Logs(RunVerbs):
     def test_the_output_is_printed_under_the_names_of_its_files(self):
         self.say("sh", "-c", r"printf 'one\ntwo'; echo wrong >&2")
