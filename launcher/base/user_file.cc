@@ -31,12 +31,13 @@ Error cannot(const char* what, const std::string& path) {
 
 enum class Sync { no, yes };
 
-Result<void> replace(const std::string& path, std::string_view text, Sync sync) {
+Result<void> replace(const std::string& path, std::string_view text, Sync sync, unsigned mode) {
   std::string temporary = path + ".XXXXXX";
   const UniqueFd file(::mkostemp(temporary.data(), O_CLOEXEC));  // 0600, and a name of its own
   if (!file) return cannot("make", temporary);
   Result<void> written;
-  if (!write_whole(file.get(), text) || (sync == Sync::yes && ::fsync(file.get()) != 0))
+  if (::fchmod(file.get(), mode) != 0 || !write_whole(file.get(), text) ||
+      (sync == Sync::yes && ::fsync(file.get()) != 0))
     written = cannot("write", temporary);
   else if (::rename(temporary.c_str(), path.c_str()) != 0)
     written = cannot("replace", path);
@@ -90,13 +91,17 @@ Result<UniqueFd> open_to_append(const std::string& path) {
 }
 
 Result<void> replace_file(const std::string& path, std::string_view text) {
-  return replace(path, text, Sync::no);
+  return replace(path, text, Sync::no, 0600);
+}
+
+Result<void> replace_public_file(const std::string& path, std::string_view text) {
+  return replace(path, text, Sync::no, 0644);
 }
 
 Result<void> replace_lasting_file(const std::string& path, std::string_view text) {
   const std::string folder = path.substr(0, path.rfind('/') + 1);
   if (!folder.empty() && !make_folder(folder)) return cannot("make", folder);
-  return replace(path, text, Sync::yes);
+  return replace(path, text, Sync::yes, 0600);
 }
 
 std::optional<std::string> user_file_text(const std::string& path, std::size_t most) {

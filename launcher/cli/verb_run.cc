@@ -1,9 +1,14 @@
 #include "verb_run.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <iostream>
 
 #include "help.h"
@@ -12,6 +17,7 @@
 #include "safelaunch/base/harmless.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/strings.h"
+#include "safelaunch/base/user_file.h"
 #include "safelaunch/gpu/visible.h"
 #include "safelaunch/launch/find_program.h"
 #include "safelaunch/launch/room.h"
@@ -66,12 +72,32 @@ Result<void> check_command(const plan::RunPlan& plan) {
   return Error{program.error().code, program.error().message + hint};
 }
 
+Result<void> check_metrics_file(const std::filesystem::path& file) {
+  const auto refused = [&](std::string_view why) {
+    return Error{Errc::usage, fmt::format("--metrics {}: {}", file.native(), why)};
+  };
+  if (file.empty()) return {};
+  if (file.extension() != ".prom") return refused("node_exporter reads only names in .prom");
+  std::error_code none;
+  const auto text = read_user_file(file, 64, Links::refused);
+  const bool is_ours = text && (text->empty() || text->starts_with("# HELP safelaunch_"));
+  if (std::filesystem::exists(std::filesystem::symlink_status(file, none)) && !is_ours)
+    return refused("holds no figures of safelaunch; it was left as it is");
+  std::string beside = file.native() + ".XXXXXX";
+  const UniqueFd made(::mkostemp(beside.data(), O_CLOEXEC));
+  if (!made) return refused(std::strerror(errno));
+  ::unlink(beside.c_str());
+  return {};
+}
+
 // Where the user wants something written must take it: after the job it would be too late to say.
 Result<void> check_places(const settings::RunOptions& options) {
   std::error_code none;
   const auto& logs = options.log_dir;
   if (std::filesystem::exists(logs, none) && !std::filesystem::is_directory(logs, none))
     return Error{Errc::usage, fmt::format("--log-dir {}: is no folder", logs.native())};
+  if (!options.dry_run)
+    if (Result<void> metrics = check_metrics_file(options.metrics); !metrics) return metrics;
   return plan::check_json_file(plan::json_file(options));
 }
 

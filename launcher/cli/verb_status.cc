@@ -1,3 +1,4 @@
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,7 +12,9 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/harmless.h"
 #include "safelaunch/base/language.h"
+#include "safelaunch/base/trusted_path.h"
 #include "safelaunch/gpu/reader.h"
+#include "safelaunch/host/identity.h"
 #include "safelaunch/host/proc.h"
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/host/process_tree.h"
@@ -189,12 +192,59 @@ std::vector<RunningRun> running_runs(Looks& looks) {
   return result;
 }
 
+/// The run directory of a safelaunch: its record is open.
+std::filesystem::path directory_of(int safelaunch) {
+  std::filesystem::path directory;
+  host::for_each_number(host::ProcPath(safelaunch, "fd").c_str(), [&](int fd) {
+    std::error_code none;
+    const auto open = std::filesystem::read_symlink(
+        host::ProcPath(safelaunch, fmt::format("fd/{}", fd)).c_str(), none);
+    if (open.filename() == "events.jsonl") directory = open.parent_path();
+  });
+  return directory;
+}
+
+/// A run of any user. Its folder is opened behind no link but root's and must be that user's, and
+/// is not left again; nobody is asked, since an answer would be the work of that user's processes.
+std::optional<RunningRun> run_of(const host::ProcessFacts& safelaunch) {
+  const std::filesystem::path directory = directory_of(safelaunch.id.pid);
+  const UniqueFd folder = open_folder(directory);
+  struct stat facts {};
+  if (directory.empty() || !folder || ::fstat(folder.get(), &facts) != 0 ||
+      facts.st_uid != safelaunch.uid)
+    return std::nullopt;
+  auto status = report::read_status(fmt::format("/proc/self/fd/{}", folder.get()));
+  const auto told = status ? host::facts_of(status->process) : std::nullopt;
+  const bool is_guardian = told && told->id.pid == safelaunch.parent;
+  if (!told || status->ended || (!is_guardian && told->id != safelaunch.id)) return std::nullopt;
+  status->user = host::user_name(safelaunch.uid);
+  report::RunLine line;
+  line.run.directory = directory;
+  line.took = safelaunch.age;
+  return RunningRun{std::move(line), *std::move(status)};
+}
+
+std::vector<RunningRun> runs_of_all_users() {
+  std::vector<RunningRun> runs;
+  host::for_each_number("/proc", [&](int pid) {
+    const auto facts = host::facts_of(pid);
+    if (!facts || facts->comm != "safelaunch") return;
+    if (auto run = run_of(*facts)) runs.push_back(*std::move(run));
+  });
+  return runs;
+}
+
+std::vector<RunningRun> runs_now(Looks& looks, bool all_users) {
+  return all_users ? runs_of_all_users() : running_runs(looks);
+}
+
 std::optional<report::RunLine> last_run() {
   const std::vector<report::KnownRun> runs = report::known_runs(places_of_runs());
   return runs.empty() ? std::nullopt : std::optional(line_of(runs.back()));
 }
 
-std::string screen_of(const std::vector<RunningRun>& runs) {
+std::string screen_of(const std::vector<RunningRun>& runs, bool all_users) {
+  if (all_users && runs.empty()) return tr("no job runs under safelaunch") + "\n";
   return render_running(runs, runs.empty() ? last_run() : std::nullopt);
 }
 
@@ -219,10 +269,10 @@ int show_one(const std::string& named, bool json) {
 }
 
 // Until somebody ends it, or nobody sees it any more.
-int watch() {
+int watch(bool all_users) {
   WatchedScreen screen(STDOUT_FILENO);
   for (Looks looks; answers_are_taken();) {
-    const std::string text = screen_of(running_runs(looks));
+    const std::string text = screen_of(runs_now(looks, all_users), all_users);
     screen.is_terminal() ? screen.draw(harmless(text)) : void(answer(text));
     if (const auto status = screen.wait(kRefresh)) return *status;
   }
@@ -230,6 +280,9 @@ int watch() {
 }
 
 constexpr std::array kStatusOptions{
+    settings::Option{.name = "all-users",
+                     .put = settings::put_into<&StatusWords::all_users>,
+                     .help = "for root: the runs of all users, as their records tell"},
     settings::Option{.name = "watch",
                      .put = settings::put_into<&StatusWords::watching>,
                      .help = "refresh the screen every second"},
@@ -245,11 +298,15 @@ int tell_status(std::span<const std::string> words) {
     return refuse({Errc::usage, "--watch shows all running jobs, not one run"});
   if (given.watching && given.json)
     return refuse({Errc::usage, "--watch shows a screen; ask for --json as often as you need it"});
+  if (given.all_users && ::geteuid() != 0)
+    return refuse({Errc::usage, "--all-users is for root, who may read every user's record"});
+  if (!rest.empty() && given.all_users)
+    return refuse({Errc::usage, "--all-users shows all running jobs, not one run"});
   if (!rest.empty()) return show_one(rest.front(), given.json);
-  if (given.watching) return watch();
+  if (given.watching) return watch(given.all_users);
   Looks looks;
-  const std::vector<RunningRun> runs = running_runs(looks);
-  if (!given.json) return answer_in_prose(screen_of(runs));
+  const std::vector<RunningRun> runs = runs_now(looks, given.all_users);
+  if (!given.json) return answer_in_prose(screen_of(runs, given.all_users));
   std::vector<report::RunStatus> statuses;
   for (const RunningRun& run : runs) statuses.push_back(run.status);
   return answer(report::status_json(statuses));
@@ -262,6 +319,7 @@ std::string render_running(std::span<const RunningRun> runs,
   std::string text;
   for (const auto& [line, status] : runs)
     text += report::render(status) +
+            (status.user.empty() ? "" : tr("    user {}", status.user) + "\n") +
             tr("    since {}; logs in {}", rough_age(line.took), line.run.directory.native()) +
             "\n";
   if (!runs.empty()) return text;

@@ -70,6 +70,7 @@ struct StacksWords {
 
 struct StatusWords {
   bool watching = false;
+  bool all_users = false;
   bool json = false;
 };
 

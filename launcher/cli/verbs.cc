@@ -23,10 +23,11 @@
 namespace safelaunch::cli {
 namespace {
 
-constexpr std::array kVerbs{
-    &kRunVerb,     &kInitVerb,   &kTestVerb,  &kProbeVerb,      &kProfilesVerb, &kConfigVerb,
-    &kStatusVerb,  &kStacksVerb, &kRunsVerb,  &kStopVerb,       &kLogsVerb,     &kReportVerb,
-    &kExplainVerb, &kDoctorVerb, &kCleanVerb, &kCompletionVerb, &kManualVerb,   &kVersionVerb};
+constexpr std::array kVerbs{&kRunVerb,        &kInitVerb,   &kTestVerb,   &kProbeVerb,
+                            &kProfilesVerb,   &kConfigVerb, &kStatusVerb, &kStacksVerb,
+                            &kRunsVerb,       &kStopVerb,   &kLogsVerb,   &kReportVerb,
+                            &kExplainVerb,    &kDoctorVerb, &kCleanVerb,  &kMcpVerb,
+                            &kCompletionVerb, &kManualVerb, &kVersionVerb};
 
 const Verb* lookup(std::string_view word) {
   if (word == "help" || word == "-h") return &kHelpVerb;

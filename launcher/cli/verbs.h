@@ -77,6 +77,7 @@ extern const Verb kReportVerb;
 extern const Verb kExplainVerb;
 extern const Verb kDoctorVerb;
 extern const Verb kCleanVerb;
+extern const Verb kMcpVerb;
 extern const Verb kCompletionVerb;
 extern const Verb kManualVerb;
 extern const Verb kVersionVerb;

@@ -83,7 +83,7 @@ bool same_otherwise(const profile::Profile& a, const profile::Profile& b) {
 /// fallback never tries a profile for them alone.
 bool shows_the_same(const profile::Profile& a, const profile::Profile& b) {
   return a.ras == b.ras && a.faulthandler == b.faulthandler && a.on_stall == b.on_stall &&
-         a.resume == b.resume && a.restarts == b.restarts;
+         a.resume == b.resume && a.restarts == b.restarts && a.retry == b.retry;
 }
 
 bool finds_the_same(const Found& a, const Found& b) {

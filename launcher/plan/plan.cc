@@ -211,6 +211,11 @@ Result<void> refuse_to_kill_at_no_time(const RunPlan& plan) {
 // and start at the same moment.
 Result<void> refuse_to_resume(const RunPlan& plan) {
   for (const profile::Profile& one : plan.chain) {
+    if (one.retry && plan.others_start_ranks() && !plan.party)
+      return Error{Errc::usage,
+                   fmt::format("profile {} starts training again (retry); that needs the other "
+                               "nodes' agreement, and --rendezvous says how they agree",
+                               one.name)};
     if (!one.resume) continue;
     if (plan.others_start_ranks())
       return Error{Errc::usage,
@@ -361,9 +366,8 @@ redact::Redactor redactor_for(const RunPlan& plan) {
   learn(plan.configuration.rules.variables.env);
   for (const profile::Profile& profile : plan.chain) learn(profile.env);
   redactor.learn(plan.options.command);
-  const auto receiver = settings::parse_receiver(plan.options.notify);
-  if (receiver && receiver->form != settings::Receiver::Form::command)
-    redactor.learn_value(receiver->where);
+  for (const auto& receiver : settings::parse_receivers(plan.options.notify).value())
+    if (receiver.form != settings::Receiver::Form::command) redactor.learn_value(receiver.where);
   return redactor;
 }
 

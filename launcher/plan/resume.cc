@@ -19,7 +19,7 @@ using FileTime = fs::file_time_type;
 /// A checkpoint that was written this shortly before the training failed may be cut off.
 constexpr Duration kUntouched = std::chrono::seconds(5);
 
-constexpr Duration kFirstPause = std::chrono::seconds(10);
+/// Unless the first is longer.
 constexpr Duration kLongestPause = std::chrono::minutes(10);
 
 /// No checkpoint has more files; a pattern that finds a whole home must not keep us busy.
@@ -52,6 +52,13 @@ std::vector<std::string> found_by(const std::string& pattern) {
                  std::next(found.gl_pathv, static_cast<std::ptrdiff_t>(found.gl_pathc)));
   ::globfree(&found);
   return paths;
+}
+
+/// Before the start with this number, from 1 on.
+Duration pause_before(int start, const profile::Retry& pace) {
+  Duration pause = pace.backoff;
+  for (int i = 1; i < start && pause < kLongestPause; ++i) pause *= pace.factor;
+  return std::min(pause, std::max(kLongestPause, pace.backoff));
 }
 
 NextStep not_again(std::string why) {
@@ -107,9 +114,22 @@ NextStep resume_step(const profile::Profile& profile, const profile::Resume& res
   NextStep step;
   step.profile = profile;
   step.resumes = true;
-  if (starts > 0)
-    step.wait = std::min(kLongestPause, kFirstPause * (1 << std::min(starts - 1, 10)));
+  if (starts > 0) step.wait = pause_before(starts, {});
   step.why = fmt::format("from {}, written {} ago", path, describe_duration(age));
+  return step;
+}
+
+NextStep retry_step(const profile::Profile& profile, int retries) {
+  const profile::Retry& retry = *profile.retry;
+  if (retries >= retry.times)
+    return not_again(fmt::format("{} start{} with the same settings did not help", retries,
+                                 retries == 1 ? "" : "s"));
+  NextStep step;
+  step.profile = profile;
+  step.resumes = true;
+  step.wait = pause_before(retries + 1, retry);
+  step.why = fmt::format("with the same settings in {} ({} of {})", describe_duration(step.wait),
+                         retries + 1, retry.times);
   return step;
 }
 

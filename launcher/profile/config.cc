@@ -341,6 +341,11 @@ Result<Config> config_in(const YamlNode& root, const std::string& file) {
   config.origin = file;
   if (root.kind == YamlNode::Kind::null) return config;
   YamlReader reader(root, "a config file", kFileKeys);
+  for (const YamlEntry& entry : root.entries)
+    if (const settings::Option* option = settings::find_run_option(entry.key);
+        option != nullptr && option->scope >= settings::OptionScope::config)
+      reader.fail(entry.place,
+                  fmt::format("{0} is an option; write options: {{{0}: …}}", entry.key));
   read_rules(reader, config.everywhere);
   reader.read_with("clusters",
                    [&](const YamlNode& node) { return read_clusters(node, config.clusters); });

@@ -21,11 +21,12 @@ constexpr std::array kKeys{"name"sv,      "description"sv, "extends"sv,  "heals"
                            "unset"sv,     "force"sv,       "backend"sv,  "verify"sv,
                            "ras"sv,       "args"sv,        "timeouts"sv, "on_stall"sv,
                            "processes"sv, "python"sv,      "options"sv,  "process_group_timeout"sv,
-                           "resume"sv,    "restarts"sv};
+                           "resume"sv,    "restarts"sv,    "retry"sv};
 constexpr std::array kTimeoutKeys{"init"sv, "collective"sv, "quiet"sv,
                                   "work"sv, "start"sv,      "stall"sv};
 constexpr std::array kArgumentKeys{"append"sv, "replace"sv};
 constexpr std::array kResumeKeys{"newer"sv, "marker"sv, "append"sv};
+constexpr std::array kRetryKeys{"times"sv, "backoff"sv, "factor"sv};
 constexpr std::array kPythonKeys{"faulthandler"sv};
 
 constexpr std::array kCosts{Choice<Cost>{"none", Cost::none}, Choice<Cost>{"small", Cost::small},
@@ -154,14 +155,27 @@ Mistakes read_resume(const YamlNode& node, std::optional<Resume>& resume) {
   return reader.mistakes();
 }
 
-Mistakes read_restarts(const YamlNode& node, int& restarts) {
+void read_number(YamlReader& reader, std::string_view key, int& number) {
   constexpr int kMost = 1000;
-  const auto number = to_number(node.text);
-  if (node.kind != YamlNode::Kind::scalar || !number || *number < 1 || *number > kMost)
-    return Mistake{node.place,
-                   fmt::format("restarts: '{}' is not a number from 1 to {}", node.text, kMost)};
-  restarts = *number;
-  return {};
+  reader.read_with(key, [&](const YamlNode& node) -> Mistakes {
+    const auto read = to_number(node.text);
+    if (node.kind != YamlNode::Kind::scalar || !read || *read < 1 || *read > kMost)
+      return Mistake{node.place,
+                     fmt::format("{}: '{}' is not a number from 1 to {}", key, node.text, kMost)};
+    number = *read;
+    return {};
+  });
+}
+
+Mistakes read_retry(const YamlNode& node, std::optional<Retry>& retry) {
+  retry.reset();
+  if (node.kind == YamlNode::Kind::scalar && node.text == "off") return {};
+  YamlReader reader(node, "retry", kRetryKeys);
+  Retry& wanted = retry.emplace();
+  read_number(reader, "times", wanted.times);
+  reader.read("backoff", wanted.backoff);
+  read_number(reader, "factor", wanted.factor);
+  return reader.mistakes();
 }
 
 Mistakes read_python(const YamlNode& node, bool& faulthandler) {
@@ -258,8 +272,8 @@ void read_behaviour(YamlReader& reader, Profile& profile) {
   reader.read<OnStall>("on_stall", profile.on_stall, kOnStalls);
   reader.read_with("resume",
                    [&](const YamlNode& node) { return read_resume(node, profile.resume); });
-  reader.read_with("restarts",
-                   [&](const YamlNode& node) { return read_restarts(node, profile.restarts); });
+  read_number(reader, "restarts", profile.restarts);
+  reader.read_with("retry", [&](const YamlNode& node) { return read_retry(node, profile.retry); });
   reader.read_with("process_group_timeout", [&](const YamlNode& node) {
     return read_group_timeout(node, profile.process_group_timeout);
   });
@@ -283,9 +297,14 @@ Result<Profile> read_over(Profile profile, const YamlNode& root, const Mistakes&
   read_variables(reader, profile);
   read_behaviour(reader, profile);
   const YamlNode* on_stall = root.find("on_stall");
-  if (on_stall != nullptr && profile.on_stall == OnStall::restart && !profile.resume)
+  if (on_stall != nullptr && profile.on_stall == OnStall::restart && !profile.resume &&
+      !profile.retry)
     reader.fail(on_stall->place,
-                "on_stall: restart needs `resume: {newer: 'ckpt/*', append: […]}`");
+                "on_stall: restart needs `resume: {newer: 'ckpt/*', append: […]}`, or `retry: {}`");
+  if (profile.resume && profile.retry)
+    reader.fail(root.find("retry") != nullptr ? root.find("retry")->place : root.place,
+                "retry starts the job as it was started first, and resume from a checkpoint: "
+                "switch one of them off");
   if (!reader.mistakes().empty()) return error_of(reader.mistakes());
   return profile;
 }

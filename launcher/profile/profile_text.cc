@@ -75,6 +75,9 @@ std::string show_timeouts(const Profile& profile) {
 }
 
 std::string show_resume(const Profile& profile) {
+  if (profile.retry)
+    return fmt::format("retry: {{times: {}, backoff: {}, factor: {}}}\n", profile.retry->times,
+                       format_duration(profile.retry->backoff), profile.retry->factor);
   if (!profile.resume) return {};
   const auto& [newer, marker, append] = *profile.resume;
   return fmt::format(
@@ -200,6 +203,10 @@ Json to_json(const Profile& profile) {
     result["resume"] = resume_of(*profile.resume);
     result["restarts"] = profile.restarts;
   }
+  if (profile.retry)
+    result["retry"] = {{"times", profile.retry->times},
+                       {"backoff", seconds(profile.retry->backoff)},
+                       {"factor", profile.retry->factor}};
   result["processes"] = profile.processes ? Json(*profile.processes) : Json();
   if (!profile.ladder.empty()) result["processes"] = profile.ladder;
   result["args"] = arguments_of(profile.args);

@@ -22,6 +22,12 @@ constexpr const char* kShared = R"json({
                 "description": "environment variables and their values"},
   "names": {"type": "array", "items": {"type": "string"}},
   "word": {"type": ["string", "number", "boolean"]},
+  "receivers": {"anyOf": [{"$ref": "#/definitions/word"}, {"type": "array", "minItems": 1, "items": {"anyOf": [
+    {"type": "object", "additionalProperties": false, "required": ["command"], "properties": {
+       "command": {"type": "array", "minItems": 1, "items": {"$ref": "#/definitions/word"}}}},
+    {"type": "object", "additionalProperties": false, "required": ["url", "form"], "properties": {
+       "url": {"type": "string", "pattern": "^https?://"},
+       "form": {"enum": ["slack", "feishu", "dingtalk", "wecom", "json"]}}}]}}]},
   "words": {"anyOf": [{"$ref": "#/definitions/word"}, {"type": "array", "items": {"$ref": "#/definitions/word"}}]},
   "chain": {"type": ["string", "number", "boolean", "array"], "items": {"$ref": "#/definitions/word"},
             "description": "the profiles to try, in order"}
@@ -54,6 +60,11 @@ constexpr const char* kProfile = R"json({
                      "marker": {"type": "string", "description": "in its place: of a file that is written once a checkpoint is whole"},
                      "append": {"$ref": "#/definitions/words"}}}]},
   "restarts": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "starts from one and the same checkpoint"},
+  "retry": {"description": "off, or how training that failed is started again as it was (docs/resume.md)",
+    "anyOf": [{"enum": ["off", false]}, {"type": "object", "additionalProperties": false, "properties": {
+                     "times": {"type": "integer", "minimum": 1, "maximum": 1000},
+                     "backoff": {"$ref": "#/definitions/duration"},
+                     "factor": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "of each pause over the one before"}}}]},
   "processes": {"description": "keep, a number of processes on each node, or several to try in order",
     "anyOf": [{"const": "keep"}, {"type": "integer", "minimum": 1, "maximum": 4096},
               {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"type": "integer", "minimum": 1, "maximum": 4096}}]},
@@ -105,8 +116,8 @@ Json values_of(const settings::Option& option) {
     case port: return {{"type", {"string", "integer"}}};
     case text:
     case texts:
-    case list:
-    case receiver: break;
+    case list: break;
+    case receiver: return {{"$ref", "#/definitions/receivers"}};
   }
   return {{"$ref", "#/definitions/word"}};
 }

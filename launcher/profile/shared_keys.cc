@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
+#include "safelaunch/settings/receiver.h"
 #include "safelaunch/settings/run_options.h"
 
 // The keys that a profile and safelaunch.yaml share are read in one way. Variables that safelaunch
@@ -65,6 +67,51 @@ Mistake out_of_place(const YamlEntry& entry, const settings::Option& option) {
           fmt::format("'{}' cannot differ between profiles; put it into safelaunch.yaml, give --{} "
                       "or set {}",
                       option.name, option.name, name)};
+}
+
+// Each receiver is a process at each event.
+constexpr std::size_t kMostReceivers = 16;
+
+/// The words of a program as a shell takes them.
+Mistakes read_program(const YamlNode& node, std::string& command) {
+  command = "exec";
+  const auto is_word = [](const YamlNode& item) { return item.kind == YamlNode::Kind::scalar; };
+  if (node.items.empty() || !std::ranges::all_of(node.items, is_word) || node.items[0].text.empty())
+    return Mistake{node.place, "command must be a list of words: [PROGRAM, ARGUMENT, …]"};
+  for (const YamlNode& item : node.items) command += " " + shell_quoted(item.text);
+  return {};
+}
+
+Mistakes read_receiver(const YamlNode& node, nlohmann::json& receivers) {
+  static constexpr std::array<std::string_view, 3> kReceiverKeys{"command", "url", "form"};
+  std::string command;
+  std::string url;
+  std::string form;
+  YamlReader reader(node, "a receiver", kReceiverKeys);
+  reader.read_with("command", [&](const YamlNode& one) { return read_program(one, command); });
+  reader.read("url", url);
+  reader.read("form", form);
+  if (!reader.well_so_far()) return reader.mistakes();
+  const auto chat = settings::parse_receivers(form + ":" + url);
+  if (!chat) return Mistake{node.find("form")->place, chat.error().message};
+  const bool is_chat = chat->front().form != settings::Receiver::Form::command;
+  if (is_chat != command.empty() || url.empty() != form.empty())
+    return Mistake{node.place,
+                   "a receiver is {command: [PROGRAM, ARGUMENT, …]} or {url: https://…, form: "
+                   "slack|feishu|dingtalk|wecom|json}"};
+  receivers.push_back(is_chat ? form + ":" + url : command);
+  return {};
+}
+
+/// As the option's one value.
+Mistakes read_receivers(const YamlNode& node, std::string& value) {
+  if (node.items.empty() || node.items.size() > kMostReceivers)
+    return Mistake{node.place, fmt::format("notify must hold 1 to {} receivers", kMostReceivers)};
+  Mistakes mistakes;
+  nlohmann::json receivers = nlohmann::json::array();
+  for (const YamlNode& item : node.items) mistakes.add(read_receiver(item, receivers));
+  value = receivers.dump();
+  return mistakes;
 }
 
 }  // namespace
@@ -133,15 +180,19 @@ Mistakes read_settings(const YamlNode& node, settings::OptionScope scope,
   Mistakes mistakes;
   for (const YamlEntry& entry : node.entries) {
     const settings::Option* option = settings::find_run_option(entry.key);
+    std::string value = entry.value.text;
     if (option == nullptr)
       mistakes.add(unknown_option(entry, scope));
     else if (option->scope < scope)
       mistakes.add(out_of_place(entry, *option));
+    else if (option->kind == settings::OptionKind::receiver &&
+             entry.value.kind == YamlNode::Kind::list)
+      mistakes.add(read_receivers(entry.value, value));
     else if (entry.value.kind != YamlNode::Kind::scalar)
       mistakes.add({entry.value.place, fmt::format("{} must be one value", entry.key)});
-    else if (const auto why = settings::refuse_value(*option, entry.value.text))
+    else if (const auto why = settings::refuse_value(*option, value))
       mistakes.add({entry.value.place, fmt::format("{}: {}", entry.key, *why)});
-    read[entry.key] = {entry.value.text, to_string(entry.value.place)};
+    read[entry.key] = {std::move(value), to_string(entry.value.place)};
   }
   settings = settings::overlay(std::move(settings), read);
   return mistakes;

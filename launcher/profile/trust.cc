@@ -129,6 +129,8 @@ std::optional<std::string> files_of(const YamlNode& node) {
 std::optional<std::string> in_entry(const YamlEntry& entry) {
   if (entry.key == "env" || entry.key == "unset") return variables_of(entry.value);
   if (entry.key == "args") return "changes the script's arguments";
+  if ((entry.key == "resume" || entry.key == "retry") && entry.value.text != "off")
+    return "starts training again";
   if (entry.key == "options") return options_of(entry.value);
   if (entry.key == "chain" || entry.key == "extends") return files_of(entry.value);
   for (const YamlNode& item : entry.value.items)  // clusters

@@ -390,7 +390,9 @@ void RankWatch::perform(const PassAnswer& pass) {
       counters && pass.rank) {
     shown_.answered(pass.process, *counters);
     stall_.answered(*pass.rank, *counters);
-    usage_.counted(*pass.rank, sum_of(counters->groups).finished);
+    const std::int64_t finished = sum_of(counters->groups).finished;
+    usage_.counted(*pass.rank, finished);
+    services_.log.tell(report::record::Counted{pass.rank->value, finished});
   }
 }
 

@@ -50,6 +50,7 @@ bool EventLog::ok() const {
 }
 
 void EventLog::record(const record::Event& event) {
+  tell(event);
   if (!ok()) return;
   Json line;
   line["t"] = std::chrono::duration<double>(Clock::now() - begin_).count();

@@ -258,8 +258,10 @@ Json json_of(const GpuFigures& gpu) {
 
 std::optional<RunStatus> read_status(const fs::path& directory) {
   RunFiles files{.directory = directory, .files = {}};
-  for (const char* name : {"events.jsonl", "job.json"})
-    files.files.push_back({name, user_file_text(directory / name, kMostOfEvents).value_or("")});
+  for (const char* name : {"events.jsonl", "job.json"}) {
+    const auto text = read_user_file(directory / name, kMostOfEvents, Links::refused);
+    files.files.push_back({name, text ? *text : ""});
+  }
   if (array_if(parse_json<Json>(files.text("job.json")), "command") == nullptr) return std::nullopt;
   return status_of(parse_run(files));
 }
@@ -288,6 +290,7 @@ std::string status_json(const std::vector<RunStatus>& runs) {
     Json entry{{"run", run.run},          {"pid", run.process.pid}, {"started", run.started},
                {"command", run.command},  {"attempt", run.attempt}, {"profile", run.profile},
                {"training", run.training}};
+    if (!run.user.empty()) entry["user"] = run.user;
     entry["stages"] = Json::object();
     for (const auto& [rank, stage] : run.stages) entry["stages"][std::to_string(rank)] = stage;
     if (!run.waiting.empty() && !run.training) entry["waiting"] = run.waiting;

@@ -91,44 +91,52 @@ std::string in_json(const Notice& notice, const report::RunSummary& run,
   return redactor.redact(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-Notifier::Notifier(boost::asio::io_context& io, launch::Reaper& reaper, const std::string& receiver,
-                   Environment environment, Say say)
+Notifier::Notifier(boost::asio::io_context& io, launch::Reaper& reaper,
+                   const std::string& receivers, Environment environment, Say say)
     : io_(io),
       reaper_(reaper),
-      tells_(!receiver.empty()),
       environment_(std::move(environment)),
       say_(std::move(say)),
       last_second_(io) {
-  if (tells_) receiver_ = settings::parse_receiver(receiver).value();
+  if (!receivers.empty())
+    for (settings::Receiver& one : settings::parse_receivers(receivers).value())
+      receivers_.push_back({std::move(one)});
   // The end of an attempt ends everything below us that does not ask to be kept.
   environment_[std::string(kKeepVariable)] = "1";
 }
 
 void Notifier::tell(const std::string& line) {
+  for (Told& receiver : receivers_) tell(receiver, line);
+}
+
+void Notifier::tell(Told& to, const std::string& line) {
   const int number = ++started_;
   auto started = launch::Helper::start(
-      io_, reaper_, {command_for(receiver_), environment_, kReceiverTakes},
-      [this](std::string_view answer) { answered(answer); },
-      [this, number](const launch::HelperEnd& end) { ended(number, end); });
-  if (!started) return complain(started.error().message);
-  started->write_line(input_for(receiver_, line));
+      io_, reaper_, {command_for(to.receiver), environment_, kReceiverTakes},
+      [this, &to](std::string_view answer) { answered(to, answer); },
+      [this, &to, number](const launch::HelperEnd& end) { ended(to, number, end); });
+  if (!started) return complain(to, started.error().message);
+  started->write_line(input_for(to.receiver, line));
   started->close_input();
   running_.emplace(number, std::move(*started));
 }
 
-void Notifier::complain(const std::string& why) {
-  if (!std::exchange(complained_, true)) say_("warning: --notify: " + why);
+void Notifier::complain(Told& receiver, const std::string& why) {
+  if (std::exchange(receiver.complained, true)) return;
+  const auto number = &receiver - receivers_.data() + 1;
+  const std::string which = receivers_.size() > 1 ? fmt::format(", receiver {}", number) : "";
+  say_(fmt::format("warning: --notify{}: {}", which, why));
 }
 
-void Notifier::answered(std::string_view answer) {
-  if (receiver_.form == settings::Receiver::Form::command) return;
+void Notifier::answered(Told& to, std::string_view answer) {
+  if (to.receiver.form == settings::Receiver::Form::command) return;
   if (const auto refusal = refusal_in(answer))
-    complain("the chat did not take the news: " + *refusal);
+    complain(to, "the chat did not take the news: " + *refusal);
 }
 
-void Notifier::ended(int number, const launch::HelperEnd& end) {
+void Notifier::ended(Told& receiver, int number, const launch::HelperEnd& end) {
   const bool well = end.status && succeeded(*end.status);
-  if (!well) complain("the command did not take the news: " + describe(end));
+  if (!well) complain(receiver, "the command did not take the news: " + describe(end));
   running_.erase(number);
   if (running_.empty() && done_) std::exchange(done_, nullptr)();
 }

@@ -41,27 +41,32 @@ class Notifier {
  public:
   using Say = std::function<void(const std::string& line)>;
 
-  /// An empty receiver tells nobody. `say` is told of a receiver that fails, once.
-  Notifier(boost::asio::io_context& io, launch::Reaper& reaper, const std::string& receiver,
+  /// `receivers` is the value of --notify; an empty one tells nobody. `say` is told of each
+  /// receiver that fails, once.
+  Notifier(boost::asio::io_context& io, launch::Reaper& reaper, const std::string& receivers,
            Environment environment, Say say);
 
-  [[nodiscard]] bool tells() const { return tells_; }
+  [[nodiscard]] bool tells() const { return !receivers_.empty(); }
   void tell(const std::string& line);
   /// Calls `done` once no command runs any more, within a second: the last ones are killed then.
   void finish(std::function<void()> done);
 
  private:
-  void complain(const std::string& why);
-  void answered(std::string_view answer);
-  void ended(int number, const launch::HelperEnd& end);
+  struct Told {
+    settings::Receiver receiver;
+    bool complained = false;
+  };
+
+  void tell(Told& receiver, const std::string& line);
+  void complain(Told& receiver, const std::string& why);
+  void answered(Told& receiver, std::string_view answer);
+  void ended(Told& receiver, int number, const launch::HelperEnd& end);
 
   boost::asio::io_context& io_;
   launch::Reaper& reaper_;
-  bool tells_;
-  settings::Receiver receiver_;
+  std::vector<Told> receivers_;
   Environment environment_;
   Say say_;
-  bool complained_ = false;
   int started_ = 0;
   std::map<int, launch::Helper> running_;  ///< by the number of their start
   Alarm last_second_;

@@ -82,6 +82,7 @@ int Run::run() {
   terminal_.filter_messages(
       [this](std::string_view text) { return harmless(ledger_.redactor().redact(text)); });
   say_warnings();
+  keep_metrics();
   take(RunBegins{});
   io_.run();
   terminal_.flush(kLastWords);
@@ -99,6 +100,13 @@ void Run::say_warnings() {
     voice_.say("note: settings from ./safelaunch.yaml");
     remember_telling(*plan_.settings_from_here);
   }
+}
+
+void Run::keep_metrics() {
+  if (plan_.options.metrics.empty()) return;
+  metrics_.emplace(io_, plan_.options.metrics, ledger_.run_id());
+  ledger_.events().watch(
+      [this](int attempt, const report::record::Event& event) { metrics_->take(attempt, event); });
 }
 
 void Run::remember_telling(const profile::Telling& telling) {
@@ -439,6 +447,9 @@ void Run::perform(const EndRun& end) {
   if (ledger_.lost_events() > 0)
     voice_.say(fmt::format("warning: the disk was too slow: {} events of this run are not recorded",
                            ledger_.lost_events()));
+  if (metrics_)
+    if (const std::string trouble = metrics_->finish(); !trouble.empty())
+      voice_.say("warning: --metrics: " + trouble);
   notify(notice_of_end(ledger_.summary()));
   notifier_.finish([this] { io_.stop(); });
 }

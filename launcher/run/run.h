@@ -4,6 +4,7 @@
 
 #include "attempt_spec.h"
 #include "leftovers.h"
+#include "metrics.h"
 #include "nodes.h"
 #include "notifier.h"
 #include "run_ledger.h"
@@ -33,6 +34,7 @@ class Run final : Nodes::Listener, Shelf {
 
  private:
   void say_warnings();
+  void keep_metrics();
   void remember_telling(const profile::Telling& telling);
   int leave();
 
@@ -119,6 +121,7 @@ class Run final : Nodes::Listener, Shelf {
   output::TerminalWriter terminal_;
   RunVoice voice_;
   Notifier notifier_;
+  std::optional<MetricsFile> metrics_;
   GpuMemory gpu_memory_;
   Alarm timer_;
   RunMachine machine_;

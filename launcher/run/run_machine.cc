@@ -257,7 +257,7 @@ void RunMachine::fail(const EndedAttempt& attempt) {
   plan::RunProgress now = progress(diagnosis, tried_, attempts_);
   now.impasse = plan::impasse_of(attempt.evidence, diagnosis);
   plan::NextStep step = plan::next_step(plan_, diagnosis, now);
-  if (diagnosis.passes && !warned_) step = step_from_checkpoint(attempt.record, std::move(step));
+  if (diagnosis.passes && !warned_) step = step_again(attempt.record, std::move(step));
   if (now.impasse) impasses_.push_back(*now.impasse);
   if (!step.profile) return give_up(std::move(summary), diagnosis, step);
   if (!worth_probing(attempt.evidence, diagnosis, step)) return follow(std::move(summary), step);
@@ -265,19 +265,31 @@ void RunMachine::fail(const EndedAttempt& attempt) {
   actions_.push_back(ProbeCandidates{profile_, candidates_after(diagnosis)});
 }
 
-// No profile of the chain heals what fails in training; the job's own checkpoint may.
-plan::NextStep RunMachine::step_from_checkpoint(const AttemptRecord& record,
-                                                plan::NextStep otherwise) {
+// No profile of the chain heals what fails in training; the job's own checkpoint may, or the same
+// settings another time.
+plan::NextStep RunMachine::step_again(const AttemptRecord& record, plan::NextStep otherwise) {
   const auto& resume = profile_.resume ? profile_.resume : resume_;
   const bool used_up = plan_.options.max_attempts && attempts_ >= *plan_.options.max_attempts;
-  if (!resume || used_up || plan_.others_start_ranks()) return otherwise;
+  const bool wanted = resume || profile_.retry;
+  // Other nodes follow what is agreed, but they would have to find the same checkpoint.
+  const bool able = !plan_.others_start_ranks() || (agrees_ && !resume);
+  if (!wanted || !able || used_up) return otherwise;
+  plan::NextStep step =
+      resume ? step_from_checkpoint(record, *resume) : plan::retry_step(profile_, retries_);
+  if (!step.profile) return step;
+  ++resumed_;
+  if (!resume) ++retries_;
+  return step;
+}
+
+plan::NextStep RunMachine::step_from_checkpoint(const AttemptRecord& record,
+                                                const profile::Resume& resume) {
   const plan::FailedTraining training{record.took, record.failed_for,
-                                      shelf_.newest_checkpoint(plan::pattern_of(*resume)), starts_};
-  plan::NextStep step = plan::resume_step(profile_, *resume, training);
+                                      shelf_.newest_checkpoint(plan::pattern_of(resume)), starts_};
+  plan::NextStep step = plan::resume_step(profile_, resume, training);
   if (!step.profile) return step;
   starts_ = plan::has_new_checkpoint(training) ? 1 : *starts_ + 1;
-  resume_ = *resume;
-  ++resumed_;
+  resume_ = resume;
   return step;
 }
 

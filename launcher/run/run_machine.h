@@ -346,8 +346,9 @@ class RunMachine {
   [[nodiscard]] bool may_name_the_loopback() const { return !agrees_ && plan_.nodes() == 1; }
   void take_seen(const EndedAttempt& attempt);
   [[nodiscard]] bool stands_as_before(const EndedAttempt& attempt);
+  [[nodiscard]] plan::NextStep step_again(const AttemptRecord& record, plan::NextStep otherwise);
   [[nodiscard]] plan::NextStep step_from_checkpoint(const AttemptRecord& record,
-                                                    plan::NextStep otherwise);
+                                                    const profile::Resume& resume);
   void strike(const std::vector<std::string>& refuted);
   [[nodiscard]] plan::RunProgress progress(const diagnose::Diagnosis& diagnosis,
                                            std::vector<std::string> tried, int attempts) const;
@@ -388,7 +389,8 @@ class RunMachine {
   profile::Profile profile_;  ///< the profile of the present attempt, or of the last
   int retries_of_profile_ = 0;
   std::optional<profile::Resume> resume_;  ///< how all attempts begin since one began so
-  int resumed_ = 0;                        ///< attempts that followed from a checkpoint
+  int resumed_ = 0;                        ///< attempts that resume or retry has added
+  int retries_ = 0;                        ///< those of retry
   std::optional<int> starts_;              ///< those from the newest one
   plan::FormerPort former_port_ = plan::FormerPort::none;
   std::vector<std::string> tried_;

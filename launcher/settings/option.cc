@@ -126,7 +126,7 @@ std::optional<std::string> refuse_value(const Option& option, std::string_view v
     case Kind::duration: return refused(parse_duration(value));
     case Kind::stall: return refused(parse_stall_timeout(value));
     case Kind::receiver:
-      return value.empty() ? expected(value, false, "a value") : refused(parse_receiver(value));
+      return value.empty() ? expected(value, false, "a value") : refused(parse_receivers(value));
   }
   return std::nullopt;
 }

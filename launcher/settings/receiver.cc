@@ -1,8 +1,10 @@
 #include "safelaunch/settings/receiver.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/json_fields.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/settings/option.h"
 
@@ -19,8 +21,6 @@ bool is_word(std::string_view text) {
   return std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) || c == '-'; });
 }
 
-}  // namespace
-
 Result<Receiver> parse_receiver(std::string_view text) {
   const std::size_t colon = is_url(text) ? std::string_view::npos : text.find(':');
   const std::string_view form = colon == std::string_view::npos ? "" : text.substr(0, colon);
@@ -34,9 +34,26 @@ Result<Receiver> parse_receiver(std::string_view text) {
   forms.erase(forms.begin());
   return Error{
       Errc::usage,
-      fmt::format("'{}' is not the form of a webhook{}; write FORM:URL with slack, feishu, "
-                  "dingtalk, wecom or json, or a command",
+      fmt::format("'{}' is not the form of a webhook{}; there are slack, feishu, dingtalk, "
+                  "wecom and json",
                   form, did_you_mean(form, forms))};
+}
+
+}  // namespace
+
+Result<std::vector<Receiver>> parse_receivers(std::string_view text) {
+  std::vector<std::string> texts{std::string(text)};
+  const auto list = parse_json<nlohmann::json>(text);
+  const auto is_text = [](const nlohmann::json& one) { return one.is_string(); };
+  if (list.is_array() && std::ranges::all_of(list, is_text))
+    texts = list.get<std::vector<std::string>>();
+  std::vector<Receiver> receivers;
+  for (const std::string& one : texts) {
+    Result<Receiver> receiver = parse_receiver(one);
+    if (!receiver) return receiver.error();
+    receivers.push_back(*std::move(receiver));
+  }
+  return receivers;
 }
 
 }  // namespace safelaunch::settings

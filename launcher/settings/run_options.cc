@@ -313,6 +313,13 @@ constexpr std::array kRunOptions{
            .help = "tell it when the job hangs, stands still, is healed or ends: a command for a "
                    "shell gets a line of JSON on its stdin, a webhook (slack:, feishu:, dingtalk:, "
                    "wecom:, json: before its URL) the text"},
+    Option{.name = "metrics",
+           .kind = Kind::text,
+           .scope = Scope::config,
+           .put = put_into<&RunOptions::metrics>,
+           .value = "FILE.prom",
+           .help = "keep the figures of the run in a file for Prometheus (node_exporter's textfile "
+                   "collector)"},
     Option{.name = "keep-runs",
            .kind = Kind::count,
            .scope = Scope::config,

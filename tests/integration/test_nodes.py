@@ -29,6 +29,12 @@ RANK = """
     total = torch.ones(1)
     dist.all_reduce(total)
     print("rank", rank, "of", world, "has", int(total), flush=True)
+    if what == "dies once":
+        if rank == world - 1 and not os.path.exists("died"):
+            open("died", "w").close()
+            os.kill(os.getpid(), 9)
+        dist.all_reduce(total)
+        print("rank", rank, "came through", flush=True)
     if what == "long":
         time.sleep(1000)
 """
@@ -97,6 +103,14 @@ class Nodes(SafelaunchTest):
         self.assertEqual(self.statuses(agents), [0, 0], self.both())
         self.assertIn("retrying with gloo-fallback", self.said(0))
         self.assertIn("rank 1 of 2 has 2", self.said(1))
+
+    def test_all_nodes_start_again_together_as_the_profile_of_the_leader_says(self):
+        (self.folder / "again.yaml").write_text("extends: basic\nretry: {backoff: 1s}\n")
+        agents = self.on_two_hosts("--profile", "./again.yaml", "dies once")
+        self.assertEqual(self.statuses(agents), [0, 0], self.both())
+        self.assertIn("the training starts again with the same settings in 1s (1 of 5)", self.said(0))
+        self.assertIn("rank 0 came through", self.said(0))
+        self.assertIn("rank 2 came through", self.said(1))
 
     def test_an_interface_that_is_cut_between_the_nodes_is_named_and_the_one_that_works(self):
         self.make_hosts(2)

@@ -117,6 +117,42 @@ class Notify(SafelaunchTest):
         self.assert_status(run, 3)
         self.assertTrue((self.folder / "first-lived").exists(), str(run))
 
+    def with_receivers(self, *receivers):
+        """Words that name a settings file with these receivers."""
+        path = self.folder / "receivers.yaml"
+        path.write_text(json.dumps({"options": {"notify": receivers}}))  # JSON is YAML, too
+        return "--config", path
+
+    def test_each_of_several_receivers_is_told_once_and_a_dead_one_holds_up_none(self):
+        """The slow one reads nothing and never ends, so only the last second ends it."""
+        tell = self.folder / "tell me"
+        tell.write_text(f'#!/bin/sh\nprintf "%s\\n" "$1" >> {self.folder}/argument; cat >> {self.folder}/told\n')
+        tell.chmod(0o755)
+        with Chat({"code": 0}) as chat:
+            config = self.with_receivers({"command": ["sleep", "600"]}, {"url": "http://127.0.0.1:1/x", "form": "slack"},
+                                         {"command": [str(tell), "$HOME it's"]}, {"url": chat.url, "form": "wecom"})
+            run = self.run_safelaunch(*config, "sh", "-c", "exit 7")
+        self.assert_status(run, 7)
+        self.assertEqual([news["event"] for news in self.told()], ["failed"])
+        self.assertEqual((self.folder / "argument").read_text(), "$HOME it's\n")
+        self.assertEqual([news["msgtype"] for news in chat.heard], ["text"])
+        self.assertIn("warning: --notify, receiver 2: ", run.err)
+        self.assertEqual(run.err.count("takes too long"), 1, run.err)
+
+    def test_the_url_in_a_list_is_in_no_record(self):
+        run = self.run_safelaunch(*self.with_receivers({"url": "http://127.0.0.1:1/T0/secret-of-the-hook", "form": "json"}), "true")
+        self.assert_status(run, 0)
+        self.assertNotIn("secret-of-the-hook", run.err)
+        for path in run.directory.rglob("*"):
+            if path.is_file():
+                self.assertNotIn(b"secret-of-the-hook", path.read_bytes(), path)
+
+    def test_a_list_in_a_settings_file_that_nobody_has_named_is_passed_over(self):
+        (self.folder / "safelaunch.yaml").write_text(f"options: {{notify: [{{command: [touch, {self.folder}/ran]}}]}}\n")
+        run = self.run_safelaunch("true", cwd=self.folder)
+        self.assertFalse((self.folder / "ran").exists(), str(run))
+        self.assertIn("it sets the option notify", run.err)
+
     def test_a_settings_file_that_nobody_has_named_may_not_set_it(self):
         (self.folder / "safelaunch.yaml").write_text(f"options: {{notify: 'touch {self.folder}/ran'}}\n")
         run = self.run_safelaunch("true", cwd=self.folder)

@@ -9,11 +9,17 @@ from harness import SafelaunchTest, main, torchrun, wait_until
 
 # Saves every ten steps under another name and renames. A file fault-STEP-RANK says what goes wrong there, once.
 TRAINS = """
-import argparse, glob, os, signal, sys, time
+import argparse, glob, os, signal, socket, sys, time
 import torch, torch.distributed as dist
 options = argparse.ArgumentParser()
 options.add_argument("--resume", action="store_true")
 dist.init_process_group("gloo")
+def lose_peers():
+    for number in os.listdir("/proc/self/fd"):
+        try:
+            one = socket.socket(fileno=os.dup(int(number)))
+            if one.family in (socket.AF_INET, socket.AF_INET6) and one.getpeername(): one.shutdown(socket.SHUT_RDWR)
+        except OSError: pass  # no socket, or not connected
 rank, weights, first = dist.get_rank(), torch.zeros(4), 0
 found = sorted(glob.glob("ckpt/step*.pt"), key=lambda name: int(name[9:-3]))
 if options.parse_args().resume and found:
@@ -33,6 +39,7 @@ for step in range(first, 40):
         if not what.startswith("always"): os.remove(fault)
         if "killed" in what: os.kill(os.getpid(), signal.SIGKILL)
         if "raises" in what: raise ValueError("the script's own")
+        if "peers" in what: lose_peers(); continue
         open("hangs", "w").close()
         while True: time.sleep(1)
 if rank == 0: sys.stdout.write("trained to %s\\n" % weights.tolist())
@@ -46,6 +53,12 @@ timeouts: {stall: 5s}
 on_stall: restart
 resume: {marker: 'ckpt/*.pt', append: [--resume]}
 restarts: 1
+"""
+RETRIES = """
+extends: basic
+timeouts: {stall: 5s}
+on_stall: restart
+retry: {times: 3, backoff: 1s, factor: 2}
 """
 
 
@@ -99,6 +112,40 @@ class Resume(SafelaunchTest):
         run = self.run_safelaunch(*self.trains(profile=RESUMES.replace("marker:", "newer:"), step_10_0="killed"))
         self.assert_status(run, 128 + signal.SIGKILL)
         self.assertIn("ckpt/step10.pt was written within 5s before the training failed", run.outcome["stopped_because"])
+
+    def test_training_that_loses_its_peers_or_hangs_is_started_again_as_it_was(self):
+        run = self.run_safelaunch(*self.trains("--notify", "cat >> told", profile=RETRIES,
+                                               step_15_1="loses its peers", step_25_0="loses its peers", step_33_0="hangs"))
+        self.assert_status(run, 0)
+        self.assertEqual([attempt["cause"]["id"] for attempt in run.attempts[:3]], ["peer-lost", "peer-lost", "training-stalled"],
+                         str(run))
+        self.assertEqual(len(self.trained(run)), 1)
+        self.assertNotIn("resumed at", run.out)
+        for number, pause in enumerate(("1s", "2s", "4s"), 1):
+            self.assertIn(f"the training starts again with the same settings in {pause} ({number} of 3)", run.err)
+        told = [json.loads(line)["event"] for line in (self.folder / "told").read_text().splitlines()]
+        self.assertEqual(sorted(told), ["healed", "restarted", "restarted", "restarted", "stalled"])
+
+    def test_it_is_started_again_as_often_as_the_profile_says(self):
+        run = self.run_safelaunch(*self.trains(profile=RETRIES.replace("times: 3", "times: 1"), step_15_1="always killed"))
+        self.assert_status(run, 128 + signal.SIGKILL)
+        self.assertEqual(len(run.attempts), 2, str(run))
+        self.assertEqual(run.outcome["stopped_because"], "1 start with the same settings did not help")
+
+    def test_a_signal_during_the_pause_ends_it_at_once(self):
+        with open(self.folder / "err", "wb") as err:
+            job = self.start(*self.trains(profile=RETRIES.replace("1s", "1h"), step_15_1="killed"), stderr=err)
+        wait_until(lambda: "in 1h (1 of 3)" in (self.folder / "err").read_text(), what="the pause")
+        job.send_signal(signal.SIGTERM)
+        run = self.finish(job)
+        self.assert_status(run, 128 + signal.SIGTERM)
+        self.assertEqual(len(run.attempts), 1, str(run))
+
+    def test_nodes_that_do_not_agree_are_refused(self):
+        run = self.run_safelaunch(*self.trains("--rendezvous", "none", profile=RETRIES, launcher=lambda script: [
+            "--", *torchrun("--nnodes", "2", "--nproc_per_node", "2", script)]))
+        self.assert_status(run, 64)
+        self.assertIn("that needs the other nodes' agreement", run.err)
 
     def test_what_a_person_ends_does_not_start_again(self):
         job = self.start(*self.trains("--stall-timeout", "1h", step_15_1="hangs"))

@@ -1,9 +1,11 @@
 """Verbs for a recorded run: stop it, read its output, see its page; and the shells that complete its id."""
 
+import json
 import os
 import pathlib
 import shutil
 import subprocess
+import unittest
 
 from harness import SAFELAUNCH, SafelaunchTest, main, wait_until
 
@@ -85,6 +87,79 @@ class Stop(RunVerbs):
         record.write_text(true_text)
         self.say("stop", run)
         process.communicate(timeout=60)
+
+
+NOBODY = 65534
+
+
+@unittest.skipUnless(os.geteuid() == 0, "looks at another user's run: needs root")
+class AllUsers(RunVerbs):
+    def setUp(self):
+        super().setUp()
+        self.folder.chmod(0o755)
+        self.home = self.folder / "home"
+        self.home.mkdir()
+        os.chown(self.home, NOBODY, NOBODY)
+
+    def as_nobody(self, *words, **options):
+        return subprocess.Popen([self.program_for_all(), *words], user=NOBODY, group=NOBODY, extra_groups=[], cwd="/", text=True,
+                                env=self.environment(HOME=str(self.home), XDG_STATE_HOME=str(self.home / "state")),
+                                **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options})
+
+    def shown(self):
+        """Those of this test alone: others may run here, too."""
+        return [run for run in json.loads(self.say("status", "--all-users", "--json").stdout) if self.folder.name in " ".join(run["command"])]
+
+    def test_the_run_of_another_user_is_shown_and_nothing_of_it_is_touched(self):
+        job = self.as_nobody("sh", "-c", "echo ready; exec cat", f"{self.folder.name}\x1b[31m", stdin=subprocess.PIPE)
+        self.assertEqual(job.stdout.readline(), "ready\n")
+        [run] = self.shown()
+        self.assertEqual((run["user"], run["attempt"], run["pid"]), ("nobody", 1, job.pid))
+        said = self.say("status", "--all-users").stdout
+        self.assertIn("    user nobody\n", said)
+        self.assertNotIn("\x1b", said)
+        [directory] = (path.parent for path in self.home.rglob("job.json"))
+        self.assertEqual({path.stat().st_uid for path in directory.rglob("*")}, {NOBODY})
+        os.rename(directory / "job.json", directory / "job2.json")  # a link in a user's folder is not followed
+        os.symlink("job2.json", directory / "job.json")
+        self.assertEqual(self.shown(), [])
+        os.replace(directory / "job2.json", directory / "job.json")
+        self.assertEqual(len(self.shown()), 1)
+        job.communicate()
+        self.assertEqual(job.returncode, 0)
+        self.assertEqual(self.shown(), [])
+
+    def test_only_root_may_ask_for_all_users(self):
+        said = self.as_nobody("status", "--all-users")
+        self.assertIn("--all-users is for root", said.communicate(timeout=120)[1])
+        self.assertEqual(said.returncode, 64)
+        self.assertIn("not one run", self.say("status", "--all-users", "x", status=64).stderr)
+
+
+class Mcp(RunVerbs):
+    def answers(self, *messages):
+        lines = "".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages)
+        done = subprocess.run([SAFELAUNCH, "mcp"], input=lines, env=self.environment(), cwd=self.folder, capture_output=True, text=True,
+                              timeout=240)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def test_an_agent_asks_what_a_person_would_type(self):
+        self.say("sh", "-c", "exit 7", status=7)
+        call = lambda number, name, **arguments: {"id": number, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+        page = self.folder / "page.html"
+        answers = self.answers({"id": 0, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}},
+                               {"method": "notifications/initialized"}, call(1, "report"), call(2, "status"),
+                               call(3, "explain", what="NCCL_P2P_DISABLE"), call(4, "report", run=f"--html={page}"), call(5, "stop"))
+        self.assertEqual([answer["id"] for answer in answers], [0, 1, 2, 3, 4, 5])
+        text = [answer["result"]["content"][0]["text"] for answer in answers[1:5]]
+        self.assertIn("exit status 7", text[0])
+        self.assertIsInstance(json.loads(text[1]), list)
+        self.assertIn("NCCL_P2P_DISABLE", text[2])
+        self.assertIn("is no run directory", text[3])
+        self.assertTrue(answers[4]["result"]["isError"])
+        self.assertFalse(page.exists())
+        self.assertEqual(answers[5]["error"]["code"], -32602)
 
 
 class Logs(RunVerbs):

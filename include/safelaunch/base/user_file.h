@@ -36,12 +36,15 @@ inline constexpr std::size_t kMostOfUserFile = 1U << 20;
 /// its folder: a file of theirs, a FIFO or a link is refused, and never waited for.
 [[nodiscard]] Result<UniqueFd> open_to_append(const std::string& path);
 
-/// Writes a file (0600) so that a reader sees the old one or the new one, never a part, even if
-/// safelaunch is killed: under a temporary name, then renamed. Of two that write at once the later
-/// one stays. The file is not synced: every start would wait for the disk, and only a crash of the
-/// machine, which ends the job too, could lose it. Errors: the disk refuses, and errno says why;
-/// the old file is then untouched, and no other is left.
+/// Writes a file (0600) so that a reader sees the old one or the new one, never
+/// a part, even if safelaunch is killed: under a temporary name, then renamed. Of two that write at
+/// once the later one stays. The file is not synced: every start would wait for the disk, and only
+/// a crash of the machine, which ends the job too, could lose it. Errors: the disk refuses, and
+/// errno says why; the old file is then untouched, and no other is left.
 [[nodiscard]] Result<void> replace_file(const std::string& path, std::string_view text);
+
+/// As replace_file(), for a file that all may read (0644).
+[[nodiscard]] Result<void> replace_public_file(const std::string& path, std::string_view text);
 
 /// As replace_file(), for what outlasts a run: settings, and what later runs remember. Makes the
 /// missing folders (0700), and syncs the file, since a crash of the machine may otherwise leave an

@@ -65,7 +65,7 @@ struct NextStep {
   std::optional<profile::Profile> profile;  ///< the profile to try now; none: no further attempt
   Duration wait{};                          ///< how long to wait before that attempt
   bool other_port = false;                  ///< the same profile is tried on another port
-  bool resumes = false;                     ///< the training goes on from a checkpoint
+  bool resumes = false;                     ///< the training starts again: resume, or retry
   std::string why;  ///< "heals shm-small", "the port was taken meanwhile"; or why not
   std::vector<profile::StruckOut> struck_out;
 };
@@ -82,7 +82,7 @@ struct RunProgress {
   bool agreed = false;             ///< all nodes' agents agree on the step, and follow it
   std::optional<Impasse> impasse;  ///< the impasse of the last attempt
   std::vector<Impasse> former;     ///< the impasses of the attempts before the last
-  int resumed = 0;                 ///< attempts that began from a checkpoint
+  int resumed = 0;                 ///< attempts that resume or retry has added
 };
 
 /// Why no attempt follows a warning.

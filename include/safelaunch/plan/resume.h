@@ -37,6 +37,10 @@ struct FailedTraining {
 [[nodiscard]] NextStep resume_step(const profile::Profile& profile, const profile::Resume& resume,
                                    const FailedTraining& training);
 
+/// Whether, and when, the job is started again as it was started first, after `retries` such
+/// starts; pure. The profile must say how.
+[[nodiscard]] NextStep retry_step(const profile::Profile& profile, int retries);
+
 /// Whether a checkpoint was finished since the attempt began.
 [[nodiscard]] bool has_new_checkpoint(const FailedTraining& training);
 

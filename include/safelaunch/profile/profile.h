@@ -73,6 +73,15 @@ struct Resume {
   bool operator==(const Resume&) const = default;
 };
 
+/// How often training that has failed is started again as it was started first, and after which
+/// pauses. Starts from a checkpoint have the pauses of a default one.
+struct Retry {
+  int times = 5;
+  Duration backoff = std::chrono::seconds(10);
+  int factor = 2;  ///< of each pause over the one before
+  bool operator==(const Retry&) const = default;
+};
+
 /// An id in `heals` or `worsens`, and where it stands.
 struct CauseAt {
   std::string key;  ///< "heals" or "worsens"
@@ -103,7 +112,8 @@ struct Profile {
   std::optional<Duration> process_group_timeout;
   Timeouts timeouts;
   OnStall on_stall = OnStall::report;
-  std::optional<Resume> resume;  ///< none: training that has failed is never started again
+  std::optional<Resume> resume;  ///< how training that has failed goes on from a checkpoint
+  std::optional<Retry> retry;    ///< in its place; neither: it is never started again
   int restarts = 3;              ///< starts from one and the same checkpoint
   std::optional<int> processes;  ///< processes a node; none: as many as without the profile
   /// All numbers of processes that the profile lists, to be tried in this order; `processes` is the

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -31,6 +32,15 @@ class EventLog {
   void set_attempt(int number) { attempt_ = number; }
   void record(const record::Event& event);
 
+  /// Hands each event also to `watcher`, whether it is recorded or not.
+  void watch(std::function<void(int attempt, const record::Event&)> watcher) {
+    watcher_ = std::move(watcher);
+  }
+  /// For the watcher alone.
+  void tell(const record::Event& event) const {
+    if (watcher_) watcher_(attempt_, event);
+  }
+
   /// Records an event of a kind that the job can cause without limit. An attempt records a hundred
   /// of each name, and at its end only the number of the others (`unrecorded`).
   void record_some(const record::Event& event);
@@ -50,6 +60,7 @@ class EventLog {
   TimePoint begin_;
   redact::Redactor* redactor_ = nullptr;
   int attempt_ = 0;
+  std::function<void(int, const record::Event&)> watcher_;
   std::uint64_t lost_ = 0;    ///< events that the disk did not take
   std::uint64_t untold_ = 0;  ///< the events among the lost ones that the record does not count yet
   /// How many events of each name record_some() was given.

@@ -44,6 +44,7 @@ struct RunStatus {
   ProcessId process;  ///< the safelaunch that runs it
   std::string boot_id;
   std::string started;
+  std::string user{};  ///< whose run it is; empty: ours
   std::vector<std::string> command;
   int attempt = 0;
   std::string profile;

@@ -19,8 +19,8 @@ struct AttemptSummary {
   std::string stages;              ///< how far the ranks came: "group 4/4 · collective 3/4"
   std::optional<Failure> failure;  ///< none if the command ended with status 0
   bool told_by_itself = false;     ///< the job's own last words on the screen explain it
-  std::string next;  ///< "conservative: next in the chain"; empty for the last attempt
-  bool resumes = false;  ///< the next one starts from a checkpoint; not in outcome.json
+  std::string next;      ///< "conservative: next in the chain"; empty for the last attempt
+  bool resumes = false;  ///< the next one starts the training again; not in outcome.json
 };
 
 /// How an attempt ended, in the words of outcome.json: "completed", "failed in communication".

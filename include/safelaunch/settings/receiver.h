@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "safelaunch/base/result.h"
 
@@ -18,7 +19,8 @@ struct Receiver {
 
 inline constexpr std::string_view kReceiverForms = "command|slack|feishu|dingtalk|wecom|json";
 
-/// Reads "feishu:https://…", else a command. Errors (Errc::usage): a form that is unknown.
-[[nodiscard]] Result<Receiver> parse_receiver(std::string_view text);
+/// Reads "feishu:https://…", else a command; several stand in a list of JSON, as the list of a file
+/// becomes one. Errors (Errc::usage): a form that is unknown.
+[[nodiscard]] Result<std::vector<Receiver>> parse_receivers(std::string_view text);
 
 }  // namespace safelaunch::settings

@@ -73,9 +73,10 @@ struct RunOptions {
 
   std::filesystem::path log_dir;
   std::filesystem::path run_dir;
-  std::string notify;            ///< who gets each notice (settings/receiver.h); empty: none
-  std::optional<int> keep_runs;  ///< how many earlier runs are kept; 0: all
-  std::optional<int> keep_days;  ///< for how many days runs are kept; 0: for ever
+  std::string notify;             ///< who gets each notice (settings/receiver.h); empty: none
+  std::filesystem::path metrics;  ///< for node_exporter; empty: none
+  std::optional<int> keep_runs;   ///< how many earlier runs are kept; 0: all
+  std::optional<int> keep_days;   ///< for how many days runs are kept; 0: for ever
   std::string ranks = "all";
   bool prefix = false;
   bool rank_files = false;  ///< the launcher is told to keep each rank's output by itself

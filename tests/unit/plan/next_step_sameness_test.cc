@@ -145,6 +145,7 @@ TEST_CASE("each key by which a profile makes another attempt, and those that onl
   CHECK(struck_when([](Profile& p) { p.ras = profile::Ras::ask; }) == kForAPerson);
   CHECK(struck_when([](Profile& p) { p.faulthandler = true; }) == kForAPerson);
   CHECK(struck_when([](Profile& p) { p.on_stall = profile::OnStall::kill; }) == kForAPerson);
+  CHECK(struck_when([](Profile& p) { p.retry = profile::Retry{}; }) == kForAPerson);
   CHECK(struck_when([](Profile& p) { p.env["A"] = {"1", {}}; }) == kAnother);
   CHECK(struck_when([](Profile& p) { p.env["NCCL_ALGO"] = {"Ring", {}}; }) == kAnother);
   CHECK(struck_when([](Profile& p) { p.backend = profile::Backend::gloo; }) == kAnother);

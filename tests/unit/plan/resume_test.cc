@@ -99,3 +99,19 @@ TEST_CASE("the script's arguments for a checkpoint come behind those of the prof
   CHECK(resumed(profile, {"", "ckpt/latest", {"--resume", "ckpt"}}).args.append ==
         std::vector<std::string>{"--fast", "--resume", "ckpt"});
 }
+
+TEST_CASE("the pauses of a retry grow up to ten minutes, or to a first one that is longer",
+          "[retry]") {
+  profile::Profile profile = plain_basic();
+  profile.retry = profile::Retry{};
+  CHECK(retry_step(profile, 0).wait == 10s);
+  CHECK(retry_step(profile, 4).wait == 160s);
+  CHECK_FALSE(retry_step(profile, 5).profile);
+  CHECK(retry_step(profile, 5).why == "5 starts with the same settings did not help");
+  profile.retry = {.times = 1000, .backoff = 1h, .factor = 1000};
+  CHECK(retry_step(profile, 999).wait == 1h);
+  profile.retry = {.times = 1000, .backoff = 1ms, .factor = 1000};
+  CHECK(retry_step(profile, 999).wait == 10min);
+  profile.retry = {.times = 9, .backoff = 0s, .factor = 2};
+  CHECK(retry_step(profile, 8).wait == 0s);
+}

@@ -360,3 +360,43 @@ TEST_CASE("networks at the ends of their range", "[config]") {
     CHECK(refuse_network(word) ==
           "'" + std::string(word) + "' is not a network such as 10.8.0.0/16 or fd00::/8");
 }
+
+TEST_CASE("a list of receivers becomes the value that the command line could give", "[config]") {
+  const Config config = read_config(R"(options:
+  notify:
+    - command: [/usr/local/bin/tell-me, "it's", "$HOME"]
+    - {url: https://a.b/c, form: feishu}
+)",
+                                    "s.yaml")
+                            .value();
+  CHECK(config.everywhere.options.at("notify").value ==
+        R"(["exec '/usr/local/bin/tell-me' 'it'\\''s' '$HOME'","feishu:https://a.b/c"])");
+}
+
+TEST_CASE("a receiver with a wrong key or form is refused at its place", "[config]") {
+  const auto refused = [](const std::string& entry) {
+    return refusal_of_config("options:\n  notify:\n    - " + entry + "\n");
+  };
+  CHECK(refused("{comand: [a]}") ==
+        "s.yaml:3:8: a receiver has no key 'comand'; did you mean 'command'?");
+  CHECK(refused("{url: https://a.b/c, form: feishuu}") ==
+        "s.yaml:3:34: 'feishuu' is not the form of a webhook; did you mean 'feishu'?; there are "
+        "slack, feishu, dingtalk, wecom and json");
+  CHECK(refused("{url: https://a.b/c, form: command}").find("'command' is not the form") !=
+        std::string::npos);
+  CHECK(refused("{command: tell-me}") ==
+        "s.yaml:3:17: command must be a list of words: [PROGRAM, ARGUMENT, …]");
+  CHECK(refused("tell-me") ==
+        "s.yaml:3:7: a receiver must be a map of keys to values, not one value");
+  for (const char* half : {"{url: https://a.b/c}", "{form: json}", "{}", "{url: a.b/c, form: json}",
+                           "{command: [a], url: https://a.b/c, form: json}"})
+    CHECK(refused(half) ==
+          "s.yaml:3:7: a receiver is {command: [PROGRAM, ARGUMENT, …]} or {url: https://…, form: "
+          "slack|feishu|dingtalk|wecom|json}");
+  CHECK(refusal_of_config("options: {notify: []}") ==
+        "s.yaml:1:19: notify must hold 1 to 16 receivers");
+  CHECK(refusal_of_config("options: {cluster: [a]}").find("1:11") != std::string::npos);
+  CHECK(refusal_of_config("notify: [{command: [a]}]")
+            .find("s.yaml:1:1: notify is an option; write options: {notify: …}") !=
+        std::string::npos);
+}

@@ -257,7 +257,7 @@ TEST_CASE("a bad profile is refused at the exact place, with what to do", "[prof
        "p.yaml:2:1: a profile has no key 'environment'; there are name, description, extends, "
        "heals, worsens, cost, nodes, env, unset, force, backend, verify, ras, args, timeouts, "
        "on_stall, "
-       "processes, python, options, process_group_timeout, resume, restarts"},
+       "processes, python, options, process_group_timeout, resume, restarts, retry"},
       {"cost: lagre",
        "p.yaml:1:7: 'lagre' is not one of none, small, medium, large; did you mean 'large'?"},
       {"cost: [large]", "p.yaml:1:7: cost must be one value, not a list"},
@@ -267,7 +267,15 @@ TEST_CASE("a bad profile is refused at the exact place, with what to do", "[prof
       {"backend: nccl", "p.yaml:1:10: 'nccl' is not one of keep, gloo"},
       {"verify: yes", "p.yaml:1:9: 'yes' is not one of observe, inject"},
       {"on_stall: restart",
-       "p.yaml:1:11: on_stall: restart needs `resume: {newer: 'ckpt/*', append: […]}`"},
+       "p.yaml:1:11: on_stall: restart needs `resume: {newer: 'ckpt/*', append: […]}`, or `retry: "
+       "{}`"},
+      {"resume: {newer: a}\nretry: {}",
+       "p.yaml:2:8: retry starts the job as it was started first, and resume from a checkpoint: "
+       "switch one of them off"},
+      {"retry: {time: 3}", "p.yaml:1:9: retry has no key 'time'; did you mean 'times'?"},
+      {"retry: {times: 0}", "p.yaml:1:16: times: '0' is not a number from 1 to 1000"},
+      {"retry: {factor: 1.5}", "p.yaml:1:17: factor: '1.5' is not a number from 1 to 1000"},
+      {"retry: 5", "p.yaml:1:8: retry must be a map of keys to values, not one value"},
       {"resume: {append: [--resume]}",
        "p.yaml:1:9: resume needs either `newer: 'ckpt/*.pt'`, the checkpoints, or `marker: "
        "ckpt/latest`, a file that is written once one is whole"},

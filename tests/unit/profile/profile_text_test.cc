@@ -154,7 +154,9 @@ TEST_CASE("a profile that is shown reads back as the same, whatever it says", "[
   resumes.resume = {.newer = "ckpt/*.pt", .marker = "", .append = {"--resume", "la'st"}};
   Profile marked = resumes;
   marked.resume = {.newer = "", .marker = "ckpt/latest", .append = {}};
-  for (const Profile& profile : {plain, rich(), all, null, resumes, marked}) {
+  Profile retries = plain;
+  retries.retry = {.times = 7, .backoff = std::chrono::seconds(90), .factor = 3};
+  for (const Profile& profile : {plain, rich(), all, null, resumes, marked, retries}) {
     INFO(profile.name);
     const Profile again = without_places(read_back(profile));
     const Profile wanted = without_places(profile);
@@ -163,6 +165,7 @@ TEST_CASE("a profile that is shown reads back as the same, whatever it says", "[
     CHECK(again.args == wanted.args);
     CHECK(again.timeouts == wanted.timeouts);
     CHECK(again.resume == wanted.resume);
+    CHECK(again.retry == wanted.retry);
     CHECK(again.options == wanted.options);
   }
 }

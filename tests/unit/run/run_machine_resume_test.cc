@@ -24,6 +24,14 @@ AttemptRecord killed_in_training() {
   return record;
 }
 
+AttemptRecord stalled_in_training() {
+  AttemptRecord record = killed_in_training();
+  record.command.reset();
+  record.ranks.exits.clear();
+  record.verdict = Failure{.kind = FailureKind::stalled, .stage = Stage::collective};
+  return record;
+}
+
 AttemptRecord raised_in_training() {
   AttemptRecord record = script_failed();
   record.training = true;
@@ -119,4 +127,119 @@ TEST_CASE("no training starts again that would only fail again, or that nobody w
   CHECK(run.exit_code());
   CHECK(run.started().size() == 1);
   CHECK(run.asked_for_checkpoints.empty());
+}
+
+namespace {
+
+RunStory retrying() {
+  RunStory run({"basic", "gloo-fallback"});
+  run.plan.chain.front().retry = {.times = 2, .backoff = 4s, .factor = 3};
+  return run;
+}
+
+/// Fails, and waits out the pause: how long it is.
+Duration pause_after(const AttemptRecord& record, RunStory& run) {
+  const auto started = run.started().size();
+  const TimePoint before = run.now();
+  run.ends_with(record);
+  run.on(MemoryBack{});
+  REQUIRE(run.machine().deadline());
+  const Duration pause = std::chrono::duration_cast<Duration>(*run.machine().deadline() - before);
+  run.on(PauseOver{});
+  CHECK(run.started().size() == started);  // that came too early
+  run.pass(pause);
+  run.on(PauseOver{});
+  CHECK(run.started().size() == started + 1);
+  return pause;
+}
+
+}  // namespace
+
+TEST_CASE("training starts again as it was, as often as its profile says, after growing pauses",
+          "[retry]") {
+  RunStory run = retrying();
+  run.begin();
+  CHECK(pause_after(killed_in_training(), run) == 4s);
+  CHECK(pause_after(stalled_in_training(), run) == 12s);
+  CHECK(run.started() == std::vector<std::string>{"basic", "basic", "basic"});
+  CHECK(appended(run) == Arguments{{}, {}, {}});
+  CHECK(run.asked_for_checkpoints.empty());
+  CHECK(run.last_summary().resumes);
+  CHECK(run.last_summary().next == "basic: with the same settings in 12s (2 of 2)");
+  run.ends_with(killed_in_training());
+  CHECK(run.exit_code() == 137);
+  CHECK(run.all<EndRun>().front().stopped_because ==
+        "2 starts with the same settings did not help");
+}
+
+TEST_CASE("a signal during the pause ends the run at once", "[retry]") {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    RunStory run = retrying();
+    run.begin();
+    run.ends_with(killed_in_training());
+    run.on(MemoryBack{});
+    run.signal(signal);
+    CHECK(run.exit_code() == 128 + signal);
+    CHECK(run.started().size() == 1);
+  }
+}
+
+TEST_CASE("nothing is started as it was that would only fail again, or that nobody wants to",
+          "[retry]") {
+  RunStory run = retrying();
+  AttemptRecord record = killed_in_training();
+  SECTION("the script's own exception") {
+    record = raised_in_training();
+  }
+  SECTION("the user's limit on attempts") {
+    run.plan.options.max_attempts = 1;
+  }
+  SECTION("a profile that does not say so") {
+    run.plan.chain.front().retry.reset();
+  }
+  SECTION("ranks that nodes start with which this one does not agree") {
+    run.plan.spawn.emplace().nodes = 2;
+  }
+  run.begin();
+  run.ends_with(record);
+  CHECK(run.exit_code());
+  CHECK(run.started().size() == 1);
+}
+
+TEST_CASE("the leader of several nodes decides for all, and a member waits for its word",
+          "[retry]") {
+  AgreeingRun leader;
+  leader.plan.chain.front().retry = {.times = 1, .backoff = 4s, .factor = 2};
+  leader.lead();
+  leader.agree(1, "basic");
+  leader.ends_with(killed_in_training());
+  leader.memory_is_back();
+  CHECK(leader.proposed() == std::vector<std::string>{"1 basic", "2 basic"});
+  leader.agree(2, "basic");
+  leader.ends_with(killed_in_training());
+  CHECK(leader.all<ProposeEnd>().front().exit_code == 137);
+
+  AgreeingRun member;
+  member.plan.chain.front().retry = {.times = 1, .backoff = 4s, .factor = 2};
+  member.begin_alone();
+  member.agree(1, "basic");
+  member.ends_with(killed_in_training());
+  CHECK_FALSE(member.did<AwaitGpuMemory>());
+  member.agree(2, "basic");
+  CHECK(member.started() == std::vector<std::string>{"basic", "basic"});
+}
+
+TEST_CASE("a signal during the pause of several nodes goes to all of them at once", "[retry]") {
+  AgreeingRun run;
+  run.plan.chain.front().retry = {.times = 1, .backoff = 4s, .factor = 2};
+  run.lead();
+  run.agree(1, "basic");
+  run.ends_with(killed_in_training());
+  run.on(MemoryBack{});
+  REQUIRE(run.machine().deadline());
+  run.signal(SIGTERM);
+  CHECK(run.did<TellSignal>());
+  run.on(EndAgreed{128 + SIGTERM, "a signal"});
+  CHECK(run.exit_code() == 128 + SIGTERM);
+  CHECK(run.started().size() == 1);
 }

@@ -154,6 +154,7 @@ class RunStory : public testing::Deeds<RunAction>, Shelf {
     on(launch::ReceivedSignal{number, sender, launch::SignalOrigin::user});
   }
   void pass(Duration time) { now_ += time; }
+  [[nodiscard]] TimePoint now() const { return now_; }
 
   /// All that is known of an attempt that ended so.
   [[nodiscard]] EndedAttempt ended(const AttemptRecord& record,

@@ -7,18 +7,28 @@ using namespace safelaunch::settings;
 using Form = Receiver::Form;
 
 TEST_CASE("a webhook has its form before its URL; all else is a command", "[receiver]") {
-  CHECK(parse_receiver("feishu:https://open.feishu.cn/hook/1").value() ==
+  CHECK(parse_receivers("feishu:https://open.feishu.cn/hook/1").value().front() ==
         Receiver{Form::feishu, "https://open.feishu.cn/hook/1"});
-  CHECK(parse_receiver("json:http://127.0.0.1:80/x").value() ==
+  CHECK(parse_receivers("json:http://127.0.0.1:80/x").value().front() ==
         Receiver{Form::json, "http://127.0.0.1:80/x"});
   for (const char* command :
        {"~/bin/tell-me", "curl https://a.b/c", "FOO=1 x:https://a.b", "https://a.b/c", "a:b"})
-    CHECK(parse_receiver(command).value() == Receiver{Form::command, command});
+    CHECK(parse_receivers(command).value() == std::vector{Receiver{Form::command, command}});
 }
 
 TEST_CASE("a form that is unknown is refused with the nearest one", "[receiver]") {
-  const auto wrong = parse_receiver("feishuu:https://a.b/c");
+  const auto wrong = parse_receivers("feishuu:https://a.b/c");
   REQUIRE_FALSE(wrong.has_value());
   CHECK(wrong.error().message.find("did you mean 'feishu'") != std::string::npos);
-  CHECK_FALSE(parse_receiver("command:https://a.b/c").has_value());
+  CHECK_FALSE(parse_receivers("command:https://a.b/c").has_value());
+}
+
+TEST_CASE("several receivers stand in a list; what is no list of texts is a command",
+          "[receiver]") {
+  CHECK(
+      parse_receivers(R"(["exec 'a' 'b'", "slack:https://a.b/c"])").value() ==
+      std::vector{Receiver{Form::command, "exec 'a' 'b'"}, Receiver{Form::slack, "https://a.b/c"}});
+  CHECK_FALSE(parse_receivers(R"(["a", "slak:https://a.b/c"])").has_value());
+  for (const char* command : {"[ -e x ] && tell", "[1]", "[\"a\", 1]", "{}"})
+    CHECK(parse_receivers(command).value() == std::vector{Receiver{Form::command, command}});
 }

@@ -99,6 +99,7 @@ TEST_CASE("each option of a run fills the member of its name", "[run_options]") 
       {"run-dir", "r", [](const auto& o) { return o.run_dir == "r"; }},
       {"nodes-timeout", "5s", [](const auto& o) { return o.nodes_timeout == 5s; }},
       {"notify", "x", [](const auto& o) { return o.notify == "x"; }},
+      {"metrics", "x.prom", [](const auto& o) { return o.metrics == "x.prom"; }},
       {"keep-runs", "0", [](const auto& o) { return o.keep_runs == 0; }},
       {"keep-days", "9", [](const auto& o) { return o.keep_days == 9; }},
       {"dry-run", "1", [](const auto& o) { return o.dry_run; }},
