@@ -205,9 +205,11 @@ CauseChoice of_waiting(const Case& now) {
 /// Why the missing ranks have not come: by their state, their stacks, or their last words.
 CauseChoice of_absence(const Case& now) {
   const std::vector<MissingRank>& missing = now.evidence.failure.missing;
-  const bool ended = std::ranges::any_of(
-      missing, [](const MissingRank& one) { return one.activity == Activity::dead; });
-  if (ended) return the(now, cause::kRankDied, Certainty::confirmed);
+  const auto ended = std::ranges::find(missing, Activity::dead, &MissingRank::activity);
+  if (ended != missing.end()) {
+    const bool in_order = ended->status && succeeded(*ended->status);
+    return the(now, in_order ? cause::kRankLeft : cause::kRankDied, Certainty::confirmed);
+  }
   for (const char* cause :
        {cause::kRankNotStarted, cause::kLockAcrossCollective, cause::kLockLeft, cause::kChildDied})
     if (proved(now.evidence, cause)) return the(now, cause, Certainty::confirmed);

@@ -166,6 +166,7 @@ class Deaths(SafelaunchTest):
         self.assert_status(run, 124)
         self.assertEqual(len(run.attempts), 1, str(run))
         self.assertIn("Rank 1 had ended (exit status 0)", run.attempts[0]["cause"]["explanation"], str(run))
+        self.assertEqual(run.attempts[0]["cause"]["id"], "rank-left", str(run))
 
     def test_a_life_that_torchrun_has_mended_is_not_blamed_for_the_end_of_the_next(self):
         script = self.script("import os, sys, time\n"

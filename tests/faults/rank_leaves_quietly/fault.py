@@ -1,5 +1,5 @@
 """Rank 1 ends with status 0 while rank 0 waits for it."""
-EXPECTED = ["rank-died", "rank-missing"]
+EXPECTED = ["rank-left"]
 
 
 def command(bench):

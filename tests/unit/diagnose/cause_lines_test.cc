@@ -355,7 +355,7 @@ constexpr CauseLine kProofs[] = {
      "4."},
     {"ras-crash", "*** SIGSEGV received in thread ras of process 4711 ***"},
     {"ras-crash", "/usr/lib/libnccl.so.2 rasNetSend(rasConnection*)+0x1f2 [0x7f]"},
-    {"collective-stuck",
+    {"rank-missing",
      "RuntimeError: Rank 0 detected that rank 2 failed to pass monitoredBarrier in 10000 ms"},
     {"jax-barrier", "jax.errors.JaxRuntimeError: cluster registration failed"},
     {"jax-barrier",

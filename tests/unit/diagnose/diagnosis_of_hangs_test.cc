@@ -137,9 +137,11 @@ TEST_CASE("a first collective that torch's watchdog ended is told by what hints 
 }
 
 TEST_CASE("a rank that left with status 0 while others wait is the script's own", "[diagnosis]") {
-  const diagnose::Diagnosis d =
-      diagnosed(hang(Stage::group, {{Rank{2}, Activity::dead, "exit status 0", ""}}));
-  CHECK(d.failure.cause == "rank-died");
+  MissingRank left{Rank{2}, Activity::dead, "exit status 0", ""};
+  CHECK(diagnosed(hang(Stage::group, {left})).failure.cause == "rank-died");  // by hearsay
+  left.status = Exited{0};
+  const diagnose::Diagnosis d = diagnosed(hang(Stage::group, {left}));
+  CHECK(d.failure.cause == "rank-left");
   CHECK(stops(d, diagnose::StopReason::users_own));
   CHECK(d.failure.explanation.find("Rank 2 had ended (exit status 0)") != std::string::npos);
 }

@@ -210,6 +210,7 @@ constexpr NearMiss kNearMisses[] = {
     {"watchdog-stuck", "none", "[I ProcessGroupNCCL.cpp:587] NCCL watchdog thread started!"},
     {"ras-crash", "none", "rank 3 ended by SIGSEGV in rasterize_triangles"},
     {"collective-stuck", "none", "RuntimeError: Timed out waiting 5000ms for a batch"},
+    {"rank-missing", "none", "RuntimeError: rank 2 failed to pass the barrier in 10000 ms"},
     {"comm-error", "none",
      "ImportError: cannot import name 'ProcessGroupNCCL' from 'torch._C._distributed_c10d'"},
     {"comm-error", "none",
