@@ -82,21 +82,21 @@ void write_stacks(const AttemptHistory& attempt, const SourceLines& sources, Pag
     }
     stack.suspect ? to.markup("<details class=\"bad\" open><summary>")
                   : to.markup("<details><summary>");
-    to.text(rank_list(stack.ranks)).markup("</summary><pre>");
+    to.text(tr(rank_list(stack.ranks))).markup("</summary><pre>");
     write_stack(cut(stack.text, most), sources, to);
     if (stack.text.size() > most) to.markup("…");
     to.markup("</pre></details>\n");
     budget.stacks -= std::min(most, stack.text.size());
   }
   if (left_out != 0)
-    to.markup("<p class=\"dim\">and ").text(std::to_string(left_out)).markup(" stacks more</p>\n");
+    to.markup("<p class=\"dim\">").text(tr("and {} stacks more", left_out)).markup("</p>\n");
 }
 
 void write_evidence(const AttemptHistory& attempt, PageBudget& budget, HtmlWriter& to) {
   for (const RecordedFile& file : attempt.evidence) {
     const std::size_t most = std::min(kLongestLog, budget.stacks);
     to.markup("<details><summary>").text(file.name).markup(" <span class=\"dim\">");
-    to.text(extent_in_words(file)).markup("</span></summary><pre>").text(file.text, most);
+    to.text(tr(extent_in_words(file))).markup("</span></summary><pre>").text(file.text, most);
     to.markup("</pre></details>\n");
     budget.stacks -= std::min(most, file.text.size());
   }
@@ -121,7 +121,7 @@ void write_log(const RecordedFile& log, bool open, PageBudget& budget, HtmlWrite
   std::string_view text = log.text;
   if (text.size() > most) text.remove_prefix(cut(text, text.size() - most).size());
   open ? to.markup("<details open><summary>") : to.markup("<details><summary>");
-  to.text(log.name).markup(" <span class=\"dim\">").text(extent_in_words(log));
+  to.text(log.name).markup(" <span class=\"dim\">").text(tr(extent_in_words(log)));
   to.markup("</span></summary><pre>");
   if (text.size() < log.text.size()) to.markup("…");
   to.text(text).markup("</pre></details>\n");
@@ -144,12 +144,13 @@ void write_logs(const AttemptHistory& attempt, PageBudget& budget, HtmlWriter& t
   for (std::size_t i = 0; i < first; ++i)
     write_log(*logs[i], std::exchange(open, false), budget, to);
   std::size_t last = first;
-  if (first < logs.size()) to.markup("<details><summary>more logs</summary>\n");
+  if (first < logs.size())
+    to.markup("<details><summary>").text(tr("more logs")).markup("</summary>\n");
   for (; last < logs.size() && budget.logs != 0; ++last) write_log(*logs[last], false, budget, to);
   if (last < logs.size())
-    to.markup("<p class=\"dim\">and ")
-        .text(std::to_string(logs.size() - last))
-        .markup(" more, in the run directory</p>\n");
+    to.markup("<p class=\"dim\">")
+        .text(tr("and {} more, in the run directory", logs.size() - last))
+        .markup("</p>\n");
   if (first < logs.size()) to.markup("</details>\n");
 }
 
