@@ -163,7 +163,7 @@ std::string render_places(Layers layers) {
   for (const profile::ConfigLayer& layer : layers) width = std::max(width, layer.place.path.size());
   std::string text;
   for (const profile::ConfigLayer& layer : layers)
-    text += fmt::format("{:{}}  {}\n", layer.place.path, width, state_of(layer));
+    text += fmt::format("{:{}}  {}\n", layer.place.path, width, tr(state_of(layer)));
   return text;
 }
 

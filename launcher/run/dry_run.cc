@@ -125,7 +125,7 @@ void add_variables(const plan::RunPlan& plan, const RehearsedAttempt& attempt,
       ++own;
     else
       lines.push_back(line_of(name, variable, verbose, redactor));
-  if (own > 0) lines.push_back(fmt::format("{}{}", own, tr(kShownByVerbose)));
+  if (own > 0) lines.push_back(fmt::format("{} {}{}", tr("and"), own, tr(kShownByVerbose)));
   for (const WorkerVariables& worker : attempt.workers) {
     std::string line = fmt::format("rank {}:", worker.rank.value);
     for (const auto& [name, value] : worker.variables)

@@ -87,7 +87,9 @@ class Verbs(SafelaunchTest):
             self.assertIn("gpu-oom", self.say("explain", *words))
         self.assertIn("gpu-oom", self.say("explain", "-", text="CUDA out of memory\n"))
         self.assertIn("watchdog-timeout", self.say("explain", "NCCL timeout"))
-        self.assertIn("No known cause", self.say("explain", "the cat sat on the mat"))
+        self.assertEqual(self.say("explain", "the cat sat on the mat", status=1), "No known cause shows in these words.\n")
+        self.assertIn("No known cause", self.say("explain", "-", text="step 1\nstep 2\n", status=1))
+        self.assertIn("not known to safelaunch", self.say("explain", "NCCL_NO_SUCH_THING", status=1))
         self.assertIn("no variable or file", self.say("explain", "nowhere.log", status=64))
 
     def test_a_directory_is_no_log(self):
