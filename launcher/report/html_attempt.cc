@@ -179,7 +179,7 @@ void write_attempt(const AttemptHistory& attempt, const RunRecord& run, PageBudg
   write_logs(attempt, budget, to);
   if (!attempt.told.next.empty())
     to.markup("<p class=\"next\">")
-        .text(tr("Then {}", cut(attempt.told.next, kLongestText)))
+        .text(tr("Then {}", cut(tr(attempt.told.next), kLongestText)))
         .markup("</p>\n");
   to.markup("</section>\n");
 }

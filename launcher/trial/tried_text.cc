@@ -36,10 +36,6 @@ std::string reason_of(const Tried& tried) {
   return text;
 }
 
-std::string ranks_of(const Scene& scene) {
-  return scene.ranks == 1 ? tr("alone") : tr("{} ranks", scene.ranks);
-}
-
 std::string done_in_words(const Tried& tried) {
   std::vector<std::string> words;
   for (const DoneStep& step : tried.done) words.push_back(fmt::format("{} ✓", step.name));
@@ -96,7 +92,7 @@ Json to_json(const Tried& tried) {
 std::string begin_of(const Scene& scene) {
   const std::string title = fmt::format("{:<{}}", name_of(scene.backend), kIndent);
   if (!scene.absent.empty()) return title;
-  return title + (scene.ranks == 1 ? tr("{} rank", 1) + " " : tr("{} ranks", scene.ranks)) + "  ";
+  return title + (scene.ranks == 1 ? tr("{} rank   ", 1) : tr("{} ranks  ", scene.ranks));
 }
 
 std::string rest_of(const Tried& tried) {
@@ -113,8 +109,9 @@ std::string rest_of(const Tried& tried) {
 }
 
 std::string line_of_fewer(const Tried& tried) {
-  return below(
-      fmt::format("{}: {}", ranks_of(tried.scene), tried.works ? "✓" : done_in_words(tried)));
+  const std::string done = tried.works ? "✓" : done_in_words(tried);
+  return below(tried.scene.ranks == 1 ? tr("alone: {}", done)
+                                      : tr("{} ranks: {}", tried.scene.ranks, done));
 }
 
 std::string in_words(const Conclusion& conclusion) {

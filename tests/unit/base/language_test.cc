@@ -118,7 +118,7 @@ TEST_CASE("what clean says of a process is told in Chinese, with its holdings an
   const Phrases& chinese = chinese_phrases();
   CHECK(chinese.retold("pid 7 (train.py), user ann, 3s old, holds 2 GiB of memory, holds port "
                        "29500: below pid 3, 0.1s of CPU in the last 2s") ==
-        "pid 7（train.py），用户 ann，已运行 3s，占用 2 GiB 内存，占用 端口 29500：在 pid 3 之下；"
+        "pid 7（train.py），用户 ann，已运行 3s，占用内存 2 GiB，占用端口 29500：在 pid 3 之下；"
         "最近 2s 用了 0.1s CPU");
   CHECK(chinese.retold("pid 7 (train.py), user ann, 3s old, holds /dev/nvidia0: has the mark of "
                        "safelaunch run r, but runs below 'bash' (pid 8), which has none") ==
