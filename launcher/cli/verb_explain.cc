@@ -28,7 +28,6 @@ namespace {
 // Together they are what the diagnosis reads of a text (diagnose/log_line.h).
 constexpr std::size_t kHeadOfLog = 1U << 20;
 constexpr std::size_t kTailOfLog = 3U << 20;
-
 constexpr int kNothingKnown = 1;  // as of grep
 
 int explain_log(const std::string& log, std::uint64_t left_out) {

@@ -34,8 +34,7 @@ void check_open_files(const HostFacts& facts, Advices& advices) {
   constexpr std::uint64_t kUsual = 1024;
   const host::Limit& limit = facts.limits.open_files;
   if (limit.soft >= kUsual) return;
-  // A command that is known for no ranks needs hardly any.
-  const auto& command = facts.subject.command;
+  const auto& command = facts.subject.command;  // one that is known for no ranks needs hardly any
   const bool has_ranks =
       !command || command->launcher != job::Launcher::opaque || facts.subject.spawn;
   advise(advices, has_ranks ? Severity::risk : Severity::note, cause::kOpenFiles,

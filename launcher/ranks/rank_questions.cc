@@ -216,11 +216,9 @@ Failure verdict_of(const watch::StallReport& report, const RankAnswers& answers)
   for (const Rank rank : compared.waiting)
     if (std::ranges::find(behind, rank) == behind.end()) verdict.waiting.push_back(rank);
   for (const Rank rank : behind) {
-    const auto seen = report.activities.find(rank);
-    verdict.missing.push_back(
-        {.rank = rank,
-         .activity = seen == report.activities.end() ? Activity::unseen : seen->second,
-         .known = false});
+    verdict.missing.push_back({.rank = rank, .known = false});
+    if (const auto seen = report.activities.find(rank); seen != report.activities.end())
+      verdict.missing.back().activity = seen->second;
   }
   if (!behind.empty()) verdict.waited = report.silent_for;
   std::string text = describe(report);

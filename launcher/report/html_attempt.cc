@@ -48,12 +48,10 @@ void write_failure(const Failure& failure, const RunRecord& run, HtmlWriter& to)
 
 void write_progress(const AttemptHistory& attempt, HtmlWriter& to) {
   if (attempt.ended) {
-    if (!attempt.told.stages.empty())
-      to.markup("<p class=\"dim\">").text(attempt.told.stages).markup("</p>\n");
+    if (!attempt.told.stages.empty()) to.note(attempt.told.stages);
     return;
   }
-  to.markup("<p class=\"dim\">");
-  to.text(attempt.training ? "training" : attempt.waiting, kLongestText).markup("</p>\n");
+  to.note(tr(attempt.training ? "training" : cut(attempt.waiting, kLongestText)));
 }
 
 // A stack with the line of source below each frame whose source is known.
@@ -88,8 +86,7 @@ void write_stacks(const AttemptHistory& attempt, const SourceLines& sources, Pag
     to.markup("</pre></details>\n");
     budget.stacks -= std::min(most, stack.text.size());
   }
-  if (left_out != 0)
-    to.markup("<p class=\"dim\">").text(tr("and {} stacks more", left_out)).markup("</p>\n");
+  if (left_out != 0) to.note(tr("and {} stacks more", left_out));
 }
 
 void write_evidence(const AttemptHistory& attempt, PageBudget& budget, HtmlWriter& to) {
@@ -147,10 +144,7 @@ void write_logs(const AttemptHistory& attempt, PageBudget& budget, HtmlWriter& t
   if (first < logs.size())
     to.markup("<details><summary>").text(tr("more logs")).markup("</summary>\n");
   for (; last < logs.size() && budget.logs != 0; ++last) write_log(*logs[last], false, budget, to);
-  if (last < logs.size())
-    to.markup("<p class=\"dim\">")
-        .text(tr("and {} more, in the run directory", logs.size() - last))
-        .markup("</p>\n");
+  if (last < logs.size()) to.note(tr("and {} more, in the run directory", logs.size() - last));
   if (first < logs.size()) to.markup("</details>\n");
 }
 
@@ -167,9 +161,8 @@ void write_attempt(const AttemptHistory& attempt, const RunRecord& run, PageBudg
   if (attempt.told.failure) write_failure(*attempt.told.failure, run, to);
   write_progress(attempt, to);
   if (const std::string text = standstill_in_words(attempt); !text.empty())
-    to.markup("<p>").text(text, kLongestText).markup("</p>\n");
-  if (!attempt.nccl.empty())
-    to.markup("<p class=\"dim\">NCCL ").text(attempt.nccl, kLongestText).markup("</p>\n");
+    to.markup("<p>").text(tr(text), kLongestText).markup("</p>\n");
+  if (!attempt.nccl.empty()) to.note("NCCL " + tr(cut(attempt.nccl, kLongestText)));
   write_timeline(timeline_of(attempt, kMostBars), to);
   write_figures(attempt, to);
   write_collectives(attempt, to);

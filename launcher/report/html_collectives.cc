@@ -101,9 +101,7 @@ void write_matrix(const CalledMatrix& matrix, HtmlWriter& to) {
     write_row(matrix.rows[i], matrix, to);
   to.markup("</table></div>\n");
   if (matrix.rows.size() > kMostMatrixRows)
-    to.markup("<p class=\"dim\">")
-        .text(tr("and {} rows more", matrix.rows.size() - kMostMatrixRows))
-        .markup("</p>\n");
+    to.note(tr("and {} rows more", matrix.rows.size() - kMostMatrixRows));
 }
 
 }  // namespace
@@ -129,7 +127,7 @@ void write_collectives(const AttemptHistory& attempt, HtmlWriter& to) {
   if (matrix.places.empty() || (told.contradiction.empty() && told.behind.empty())) return;
   to.markup("<h3>").text(tr("Which rank called which collective")).markup("</h3>\n");
   for (const std::string& text : {told.contradiction, told.behind})
-    if (!text.empty()) to.markup("<p>").text(text, kLongestText).markup("</p>\n");
+    if (!text.empty()) to.markup("<p>").text(tr(text), kLongestText).markup("</p>\n");
   write_matrix(matrix, to);
 }
 

@@ -139,7 +139,7 @@ void write_verdict(const RunRecord& run, HtmlWriter& to) {
   if (told == nullptr) return;
   const Failure& failure = *told->failure;
   const bool healed = !run.summary.attempts.back().failure;
-  if (healed) to.markup("<p class=\"dim\">").text(tr("{} failed:", told->profile)).markup("</p>\n");
+  if (healed) to.note(tr("{} failed:", told->profile));
   write_cause(failure, to);
   if (healed) return;
   write_remedy(failure, to);
@@ -330,14 +330,11 @@ void write_head(const RunRecord& run, HtmlWriter& to) {
   }
   to.markup("<h1>").text(tr(headline.text), kLongestHeadline).markup("</h1>\n");
   if (run.state == RunRecord::State::running)
-    to.markup("<p>")
-        .text(tr("This is how far it had come when the page was written."))
-        .markup("</p>\n");
+    to.note(tr("This is how far it had come when the page was written."));
   if (run.state == RunRecord::State::cut_off)
-    to.markup("<p>")
-        .text(tr("Its safelaunch ended without writing an outcome: it was killed, or the machine "
-                 "went down."))
-        .markup("</p>\n");
+    to.note(
+        tr("Its safelaunch ended without writing an outcome: it was killed, or the machine "
+           "went down."));
   write_verdict(run, to);
   write_command(run, to);
   to.markup("<dl>");

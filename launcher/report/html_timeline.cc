@@ -107,10 +107,7 @@ void write_attempts(const RunRecord& run, HtmlWriter& to) {
   if (std::ranges::any_of(run.attempts, has_hung)) write_sign("m", tr("hung"), to);
   write_sign("x", tr("being stopped"), to);
   to.markup("</p>\n");
-  if (shown < run.attempts.size())
-    to.markup("<p class=\"dim\">")
-        .text(tr("and {} attempts more", run.attempts.size() - shown))
-        .markup("</p>\n");
+  if (shown < run.attempts.size()) to.note(tr("and {} attempts more", run.attempts.size() - shown));
 }
 
 // The last word of the probes on each profile, in the order in which they were probed first.
@@ -134,9 +131,8 @@ void write_probes(const RunRecord& run, HtmlWriter& to) {
   if (probes.empty()) return;
   const int most = std::ranges::max(probes, {}, &record::Probe::mb_per_s).mb_per_s;
   to.markup("<h2>").text(tr("What the probes measured")).markup("</h2>\n");
-  to.markup("<p class=\"dim\">")
-      .text(tr("all_reduce among safelaunch's own processes; the bandwidth that each link reached"))
-      .markup("</p>\n<div class=\"tl named\">");
+  to.note(tr("all_reduce among safelaunch's own processes; the bandwidth that each link reached"))
+      .markup("<div class=\"tl named\">");
   for (const record::Probe& probe : probes) {
     const bool works = probe.verdict == "works";
     works ? to.markup("<div class=\"r\">") : to.markup("<div class=\"r bad\">");
@@ -288,10 +284,7 @@ void write_timeline(const Timeline& timeline, HtmlWriter& to) {
   for (const TimelineRow& row : timeline.rows) write_row(row, timeline, to);
   write_verdict_mark(timeline, to);
   to.markup("</div>\n");
-  if (timeline.ranks_left_out != 0)
-    to.markup("<p class=\"dim\">")
-        .text(tr("and {} ranks more", timeline.ranks_left_out))
-        .markup("</p>\n");
+  if (timeline.ranks_left_out != 0) to.note(tr("and {} ranks more", timeline.ranks_left_out));
   write_legend(timeline, to);
   write_times(timeline, to);
 }

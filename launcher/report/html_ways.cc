@@ -74,10 +74,9 @@ void write_ways(const RunRecord& run, HtmlWriter& to) {
   const bool whole = std::ranges::all_of(run.ways->end, is_reached);
   whole ? to.markup("<section><details>") : to.markup("<section><details open>");
   to.markup("<summary>").text(tr("The ways between the nodes")).markup("</summary>\n");
-  to.markup("<p class=\"dim\">")
-      .text(tr("From the node of the row to that of the column: the quickest round trip in "
-               "milliseconds, or how many of the interfaces that were tried answer."))
-      .markup("</p>\n<div class=\"wide\"><table class=\"called\"><tr><th></th>");
+  to.note(tr("From the node of the row to that of the column: the quickest round trip in "
+             "milliseconds, or how many of the interfaces that were tried answer."))
+      .markup("<div class=\"wide\"><table class=\"called\"><tr><th></th>");
   for (int node = 0; node < nodes; ++node)
     to.markup("<th>").text(std::to_string(node)).markup("</th>");
   to.markup("</tr>\n");

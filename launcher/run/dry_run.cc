@@ -46,6 +46,9 @@ std::string ranks_in_words(const plan::RunPlan& plan) {
 std::string port_in_words(const plan::RunPlan& plan, const Rehearsal& rehearsal) {
   if (rehearsal.port_refusal) return rehearsal.port_refusal->message;
   if (!rehearsal.port_notice.empty()) return rehearsal.port_notice;
+  if (!rehearsal.port && plan.port_policy() == job::PortPolicy::nothing &&
+      plan.command.launcher != job::Launcher::opaque)
+    return fmt::format("chosen by {}", name(plan.command.launcher));
   if (!rehearsal.port) return in_words(plan.port_policy());
   const auto users = plan.spawn ? plan.spawn->master_port : plan.command.port.value;
   if (users == rehearsal.port) return fmt::format("{}, which is free", *rehearsal.port);
@@ -187,10 +190,9 @@ std::string attempts_in_words(const plan::RunPlan& plan, const Rehearsal& rehear
     if (!first) first = compared;
   }
   if (rehearsal.attempts.size() > 1)
-    text += "  " +
-            tr("later attempts show only what differs from {}; --json shows each in full",
-               rehearsal.attempts.front().profile->name) +
-            "\n";
+    text += fmt::format(
+        "  {}\n", tr("later attempts show only what differs from {}; --json shows each in full",
+                     rehearsal.attempts.front().profile->name));
   return text;
 }
 

@@ -71,9 +71,8 @@ std::string words_of(const Group& group) {
     words.push_back(std::move(counted));
   std::vector<std::string> doings;
   for (const RankPlace* place : group.places)
-    if (const std::string doing = tr(place->doing);
-        !doing.empty() && std::ranges::find(doings, doing) == doings.end())
-      doings.push_back(doing);
+    if (!place->doing.empty() && std::ranges::find(doings, tr(place->doing)) == doings.end())
+      doings.push_back(tr(place->doing));
   if (doings.size() > kMostDoings) doings.resize(kMostDoings);
   if (!doings.empty()) words.push_back(join(doings, tr(" or ")));
   return words.empty() ? "nothing is known of it" : join(words, "; ");

@@ -45,8 +45,7 @@ std::string done_in_words(const Tried& tried) {
                                    : tried.blocked ? "blocked"
                                                    : "fails")));
   else if (!tried.works)
-    words.push_back(
-        fmt::format("{} ✗ {}", tr("end"), tr("fails")));  // all was done, and then a rank failed
+    words.push_back(tr("end ✗ fails"));  // all was done, and then a rank failed
   else if (!tried.device.empty())
     words.push_back(fmt::format("({})", tried.device));
   return join(words, " ");

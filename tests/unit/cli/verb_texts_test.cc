@@ -95,10 +95,11 @@ TEST_CASE("where nothing runs, the end of the last run is told", "[status]") {
 }
 
 TEST_CASE("each running job is told with its age and its logs", "[status]") {
-  const std::vector runs{running_run("a1"), running_run("b2")};
+  std::vector runs{running_run("a1"), running_run("b2")};
+  runs[1].line.log_dir = "/logs";
   const std::string text = render_running(runs, std::nullopt);
   CHECK(text == report::render(runs[0].status) + "    since 3h; logs in /runs/a1\n" +
-                    report::render(runs[1].status) + "    since 3h; logs in /runs/b2\n");
+                    report::render(runs[1].status) + "    since 3h; logs in /logs\n");
 }
 
 TEST_CASE("a running job leaves no word for the last one", "[status]") {
