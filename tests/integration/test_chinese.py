@@ -133,7 +133,7 @@ class Hang(Speaks):
             self.assertIsNone(CHINESE.search((run.directory / file).read_text()), file)
         page = (run.directory / "report.html").read_text()
         for part in ('<html lang="zh-CN">', "<h1>卡住</h1>", "少了一个 rank（有进程没到）", "各 rank 停在哪里</h3>", "第 1 次尝试",
-                     "未到</span>", "各阶段的到达时间"):
+                     "未到</span>", "各阶段的到达时间", "<th>事件</th>"):
             self.assertTrue(part in page, part)
         self.assert_report(run)
 
