@@ -103,7 +103,8 @@ class Installation {
       std::ofstream stream(path, std::ios::binary);
       stream.write(file.text.data(), static_cast<std::streamsize>(file.text.size()));
       stream.close();
-      if (!stream) return failure("write", path, last_error());
+      fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write, error);
+      if (!stream || error) return failure("write", path, error ? error : last_error());
     }
     return {};
   }

@@ -143,7 +143,9 @@ Phrases::Phrases(std::string_view yaml) {
     phrases_.emplace(std::move(*english), *translation);
   }
   for (const auto& [english, translation] : phrases_) add_pattern(english, translation);
-  std::ranges::stable_sort(patterns_, std::ranges::greater(), &Pattern::letters);
+  std::ranges::stable_sort(patterns_, std::ranges::greater(), [](const Pattern& one) {
+    return std::pair(one.letters, one.between.size());
+  });
 }
 
 // A phrase with hardly a word of its own, such as "{} ({})", would tell any text.

@@ -4,6 +4,8 @@
 #include <spdlog/spdlog.h>
 #include <cstdio>
 
+#include "safelaunch/base/language.h"
+
 // A line goes to stderr at first, and to the run's terminal writer as soon as there is one, so that
 // our words never cut a line of the job. The level is asked before the logger, because most runs
 // log nothing and then never make one.
@@ -61,11 +63,11 @@ void log_debug(std::string_view message) {
 }
 
 void log_warning(std::string_view message) {
-  if (chosen != Verbosity::quiet) logger().warn("{}", message);
+  if (chosen != Verbosity::quiet) logger().warn("{}", tr(message));
 }
 
 void log_error(std::string_view message) {
-  logger().error("{}", message);
+  logger().error("{}", tr(message));
 }
 
 }  // namespace safelaunch

@@ -124,7 +124,9 @@ std::string help_of(const Verb& verb) {
 
 Result<std::string> help_about(std::string_view word) {
   if (is_verb(word)) return help_of(find_verb(word));
-  return Error{Errc::usage, fmt::format("there is no verb '{}'{}", word, did_you_mean_verb(word))};
+  const std::string near = did_you_mean_verb(word);
+  return Error{Errc::usage, fmt::format("there is no verb '{}'{}", word,
+                                        near.empty() ? "; safelaunch help lists them" : near)};
 }
 
 std::string short_help() {

@@ -146,7 +146,7 @@ int end_named(const CleanWords& given) {
     answer(removals_json(ended));
   else
     for (std::size_t i = 0; i < ended.size(); ++i)
-      answer(fmt::format("{}: pid {}\n", ended[i].done, (*tree)[i].process.id.pid));
+      answer(tr("{}: {}", tr(ended[i].done), fmt::format("pid {}\n", (*tree)[i].process.id.pid)));
   return std::ranges::all_of(ended, has_gone) ? 0 : exit_code_of(Errc::os);
 }
 

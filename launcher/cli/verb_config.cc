@@ -4,6 +4,7 @@
 
 #include "check_file.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/plan/plan.h"
 #include "verb_texts.h"
@@ -63,7 +64,8 @@ int check_files(std::vector<std::string> files, const Environment& environment, 
   if (files.empty())
     for (const profile::ConfigLayer& layer : layers)
       if (state_of(layer) != "not there") files.push_back(layer.place.path);
-  if (files.empty()) return answer("there is no safelaunch.yaml here, and none is needed\n");
+  if (files.empty())
+    return answer(tr("there is no safelaunch.yaml here, and none is needed") + "\n");
   int status = 0;
   for (const std::string& file : files) {
     const int one = tell(check_file(file, profile::FileKind::config, environment));
@@ -134,7 +136,7 @@ std::vector<ShownSetting> settings_shown(const plan::Configuration& configuratio
 }
 
 std::string render_settings(std::span<const ShownSetting> settings) {
-  if (settings.empty()) return "no file and no variable sets anything here\n";
+  if (settings.empty()) return tr("no file and no variable sets anything here") + "\n";
   std::size_t keys = 0;
   std::size_t values = 0;
   for (const ShownSetting& one : settings) {
@@ -161,7 +163,7 @@ std::string render_places(Layers layers) {
   for (const profile::ConfigLayer& layer : layers) width = std::max(width, layer.place.path.size());
   std::string text;
   for (const profile::ConfigLayer& layer : layers)
-    text += fmt::format("{:{}}  {}\n", layer.place.path, width, state_of(layer));
+    text += fmt::format("{:{}}  {}\n", layer.place.path, width, tr(state_of(layer)));
   return text;
 }
 

@@ -28,6 +28,7 @@ namespace {
 // Together they are what the diagnosis reads of a text (diagnose/log_line.h).
 constexpr std::size_t kHeadOfLog = 1U << 20;
 constexpr std::size_t kTailOfLog = 3U << 20;
+constexpr int kNothingKnown = 1;  // as of grep
 
 int explain_log(const std::string& log, std::uint64_t left_out) {
   redact::Redactor redactor;
@@ -36,7 +37,13 @@ int explain_log(const std::string& log, std::uint64_t left_out) {
   std::string text = redactor.redact(diagnose::explain_log(log, diagnose::catalogue()));
   if (left_out > 0)
     text += "\n" + tr("The middle of the log, {}, was left out.", rough_size(left_out)) + "\n";
-  return answer_in_prose(text);
+  answer_in_prose(text);
+  return diagnose::read_log(log, diagnose::catalogue()).empty() ? kNothingKnown : 0;
+}
+
+int tell_of_sentence(const std::string& words) {
+  answer_in_prose(explain_sentence(words));
+  return diagnose::cause_named_by(words, diagnose::catalogue()) == nullptr ? kNothingKnown : 0;
 }
 
 int explain_stream(int fd, const std::string& name) {
@@ -50,8 +57,7 @@ int explain_stream(int fd, const std::string& name) {
     ends.add({block.data(), static_cast<std::size_t>(got)});
   }
   const std::string log = ends.take();
-  return is_sentence(log) ? answer_in_prose(explain_sentence(log))
-                          : explain_log(log, ends.left_out());
+  return is_sentence(log) ? tell_of_sentence(log) : explain_log(log, ends.left_out());
 }
 
 int explain_pipe(const std::string& path) {
@@ -129,11 +135,12 @@ int explain_words(std::span<const std::string> words) {
     case Question::About::cause:
       return answer_in_prose(diagnose::explain(*diagnose::catalogue().find(question->what)));
     case Question::About::variable:
-      return answer_in_prose(profile::explain_variable(question->what));
+      answer_in_prose(profile::explain_variable(question->what));
+      return profile::truth_about(question->what) ? 0 : kNothingKnown;
     case Question::About::log_file: return explain_file(question->what);
     case Question::About::log_in_pipe: return explain_pipe(question->what);
     case Question::About::log_on_stdin: return explain_stream(STDIN_FILENO, "stdin");
-    case Question::About::sentence: return answer_in_prose(explain_sentence(question->what));
+    case Question::About::sentence: return tell_of_sentence(question->what);
   }
   return exit_code_of(Errc::os);
 }

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/gpu/visible.h"
@@ -129,7 +130,7 @@ Result<std::string> file_to_write(const InitWords& given, const Environment& env
 int write(const std::string& file, const InitAnswers& answers) {
   if (const auto written = replace_lasting_file(file, config_text(answers)); !written)
     return refuse(written.error());
-  return answer(fmt::format("wrote {}\nstart a job: {}\n", file, start_line(answers)));
+  return answer(tr("wrote {}", file) + "\n" + tr("start a job: {}", start_line(answers)) + "\n");
 }
 
 int write_config(std::span<const std::string> words) {
@@ -198,7 +199,7 @@ std::optional<InitAnswers> ask_all(std::span<const InitQuestion> questions, cons
   InitAnswers answers;
   for (const InitQuestion& question : questions) {
     const std::string text =
-        fmt::format("{}\n  ({}) [{}] ", question.text, question.hint, question.proposal);
+        fmt::format("{}\n  ({}) [{}] ", tr(question.text), tr(question.hint), question.proposal);
     for (bool taken = false; !taken;) {
       const std::optional<std::string> line = type_in(text);
       if (!line || trimmed(*line) == "q") return std::nullopt;

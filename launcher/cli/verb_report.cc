@@ -161,7 +161,10 @@ void print_text(const std::filesystem::path& directory) {
 // commands with colons between them, of which the first counts; %s in one stands for the file.
 std::vector<std::string> browser_for(const std::string& file, const Environment& environment) {
   std::string_view commands = value_or(environment, "BROWSER");
-  if (commands.empty() && launch::find_program("xdg-open", environment)) commands = "xdg-open";
+  const bool has_screen = !value_or(environment, "DISPLAY").empty() ||
+                          !value_or(environment, "WAYLAND_DISPLAY").empty();
+  if (commands.empty() && has_screen && launch::find_program("xdg-open", environment))
+    commands = "xdg-open";
   std::vector<std::string> words;
   for (std::string_view rest = take_word(commands, ':'); !rest.empty();)
     if (const std::string_view word = take_word(rest); !word.empty()) words.emplace_back(word);
@@ -178,7 +181,7 @@ void become_browser(const std::string& file) {
   std::error_code none;
   std::vector<std::string> words =
       browser_for(std::filesystem::absolute(file, none).native(), current_environment());
-  if (words.empty()) return;
+  if (words.empty()) return warn("there is no browser here: copy the page, or set BROWSER");
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);

@@ -5,16 +5,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <iostream>
 
 #include "help.h"
 #include "recorded_runs.h"
 #include "safelaunch/base/format.h"
-#include "safelaunch/base/harmless.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
@@ -56,10 +54,6 @@ std::vector<profile::Profile> profiles_to_choose(const plan::RunPlan& plan) {
   for (profile::Profile& other : profile::ProfileLibrary::standard(plan.environment).load_all())
     if (std::ranges::none_of(plan.chain, by_name(other.name))) profiles.push_back(std::move(other));
   return profiles;
-}
-
-void show(const std::string& text) {
-  std::fputs(harmless(text).c_str(), stderr);
 }
 
 // A misspelt verb is taken for a command that does not exist.
@@ -229,13 +223,13 @@ std::string profile_menu(std::span<const Finding> findings,
                          std::span<const profile::Profile> profiles, std::size_t in_chain) {
   std::string text;
   for (const Finding& finding : findings)
-    text += fmt::format("{:8}  {}: {}\n          {}\n", name(finding.severity), finding.cause,
-                        finding.evidence, finding.remedy);
-  text += findings.empty() ? "No problems found on this host.\n\n" : "\n";
+    text += fmt::format("{:8}  {}: {}\n          {}\n", tr(name(finding.severity)), finding.cause,
+                        tr(finding.evidence), tr(finding.remedy));
+  text += findings.empty() ? tr("No problems found on this host.") + "\n\n" : "\n";
   for (std::size_t i = 0; i < profiles.size(); ++i) {
-    if (i == in_chain) text += "others:\n";
-    text += fmt::format("{:3}  {:16} cost: {}\n", i + 1, profiles[i].name,
-                        plan::cost_in_words(profiles[i]));
+    if (i == in_chain) text += tr("others:") + "\n";
+    text += fmt::format("{:3}  {:16} {}\n", i + 1, profiles[i].name,
+                        tr("cost: {}", tr(plan::cost_in_words(profiles[i]))));
   }
   return text;
 }
@@ -252,7 +246,8 @@ Result<std::size_t> profile_meant(std::string_view answer,
   if (named != profiles.end()) return static_cast<std::size_t>(named - profiles.begin());
   std::vector<std::string_view> names;
   for (const profile::Profile& profile : profiles) names.push_back(profile.name);
-  return Error{Errc::usage, fmt::format("no profile '{}'{}", answer, did_you_mean(answer, names))};
+  return Error{Errc::usage, fmt::format("there is no profile '{}'{}; type a number, a name or q",
+                                        answer, did_you_mean(answer, names))};
 }
 
 void begin_with(plan::RunPlan& plan, const profile::Profile& profile) {
@@ -272,14 +267,14 @@ Result<Wish> ask_for_profile(plan::RunPlan& plan) {
   if (const Result<void> read = plan::read_rest_of_chain(plan); !read) return read.error();
   const std::vector<profile::Profile> profiles = profiles_to_choose(plan);
   const auto findings = plan.options.preflight ? plan::examine_host(plan) : std::vector<Finding>();
-  show(profile_menu(findings, profiles, plan.chain.size()));
+  show_to_person(profile_menu(findings, profiles, plan.chain.size()));
   for (;;) {
-    show(fmt::format("Begin with which profile? [1: {}; q: run nothing] ", profiles.front().name));
-    std::string answer;
-    if (!std::getline(std::cin, answer) || answer == "q") return Wish::nothing;
-    const Result<std::size_t> meant = profile_meant(answer, profiles);
+    const auto answer =
+        ask(tr("Begin with which profile? [1: {}; q: run nothing] ", profiles.front().name));
+    if (!answer || *answer == "q") return Wish::nothing;
+    const Result<std::size_t> meant = profile_meant(*answer, profiles);
     if (!meant) {
-      show(meant.error().message + "\n");
+      show_to_person(tr(meant.error().message) + "\n");
       continue;
     }
     if (*meant > 0) begin_with(plan, profiles[*meant]);

@@ -5,6 +5,7 @@
 
 #include "recorded_runs.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/host/proc.h"
 #include "safelaunch/host/process_facts.h"
@@ -85,8 +86,9 @@ int tell_stacks(std::span<const std::string> words) {
   if (given.json) return answer(stacks::places_json(*jobs));
   if (jobs->empty())
     return answer_in_prose(
-        "no job of yours runs under safelaunch, and no process has RANK in its "
-        "environment; safelaunch stacks PID looks at any other\n");
+        tr("no job of yours runs under safelaunch, and no process has RANK in its "
+           "environment; safelaunch stacks PID looks at any other") +
+        "\n");
   std::string text;
   for (const stacks::JobPlaces& job : *jobs)
     text += given.tree ? stacks::render_tree(job) : stacks::render(job, given.all);

@@ -7,6 +7,7 @@
 
 #include "recorded_runs.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/host/process_facts.h"
@@ -57,7 +58,7 @@ Result<std::string> stop(const std::string& named, bool now) {
   do {
     if (const Result<void> sent = send(*process, SIGTERM, line); !sent) return sent.error();
   } while (!has_ended_within(*process, now ? kInsistsEvery : kForEver));
-  return fmt::format("run {} has ended: {}\n", line.run.id, report::end_in_words(line_of(run)));
+  return tr("run {} has ended: {}", line.run.id, tr(report::end_in_words(line_of(run)))) + "\n";
 }
 
 constexpr std::array kStopOptions{

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/doctor/examine.h"
 #include "safelaunch/gpu/devices.h"
@@ -160,7 +161,7 @@ std::optional<trial::Tried> play_one(const Trial& trial, const trial::Scene& sce
     return std::nullopt;
   }
   if (const auto* interrupted = std::get_if<trial::Interrupted>(&*played)) {
-    printer.as_it_happens("interrupted; all ranks have ended\n");
+    printer.as_it_happens(tr("interrupted; all ranks have ended") + "\n");
     status = 128 + interrupted->signal;
     return std::nullopt;
   }

@@ -209,18 +209,12 @@ int with_answers(int status) {
   return status != 0 ? status : status_of_answers;
 }
 
-namespace {
-
-void say(const std::string& text) {
-  const std::string shown =
-      laid_out(harmless(from_us(text)), paper_of(STDERR_FILENO, Lines::wrapped));
-  std::fprintf(stderr, "%s\n", shown.c_str());
+void show_to_person(std::string_view text) {
+  std::fputs(laid_out(harmless(text), paper_of(STDERR_FILENO, Lines::wrapped)).c_str(), stderr);
 }
 
-}  // namespace
-
 int refuse(const Error& error) {
-  say(tr(error.message));
+  show_to_person(from_us(tr(error.message)) + "\n");
   return exit_code_of(error.code);
 }
 
@@ -239,7 +233,7 @@ std::optional<std::string> ask(const std::string& question) {
 }
 
 void warn(std::string_view text) {
-  say(tr("warning: {}", tr(text)));
+  show_to_person(from_us(tr("warning: {}", tr(text))) + "\n");
 }
 
 // A first word that is no verb may be a command, or a verb that people expect from other tools. The

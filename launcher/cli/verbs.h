@@ -119,6 +119,9 @@ int tell(const Result<std::string>& text);
 /// Asks on the terminal, behind `question`. Returns the line; nullopt at its end (Ctrl-D).
 [[nodiscard]] std::optional<std::string> ask(const std::string& question);
 
+/// Shows a person a text on stderr, wrapped at the width of a terminal.
+void show_to_person(std::string_view text);
+
 /// A word of warning on stderr.
 void warn(std::string_view text);
 

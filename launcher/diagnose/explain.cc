@@ -134,6 +134,10 @@ constexpr std::array kCommonNames{
     CommonName{"no route to host", cause::kConnectFailed},
     CommonName{"no space left on device", cause::kDiskFull},
     CommonName{"disk quota exceeded", cause::kDiskFull},
+    CommonName{" at init", cause::kInitStuck},
+    CommonName{" hang ", cause::kCollectiveStuck},
+    CommonName{" hangs ", cause::kCollectiveStuck},
+    CommonName{" stuck ", cause::kCollectiveStuck},
 };
 
 // Some patterns hold only for the last line of a traceback, which a person leaves out.
@@ -151,7 +155,7 @@ const Cause* cause_named_by(std::string_view words, const Catalogue& catalogue) 
       if (one.cause->id != cause::kUserException) return one.cause;
   if (const auto harmless = harmless_in(words, catalogue); !harmless.empty())
     return harmless.front();
-  const std::string lower = safelaunch::lower(words);
+  const std::string lower = fmt::format(" {} ", safelaunch::lower(words));
   const auto known = std::ranges::find_if(kCommonNames, [&](const CommonName& name) {
     return lower.find(name.words) != std::string::npos;
   });

@@ -144,7 +144,7 @@ std::string of_hang(const Evidence& evidence, const Diagnosis& diagnosis, Places
 }
 
 /// The missing ranks of a stall are named by the call that they never made, if it is known.
-std::string of_stall(const Evidence& evidence) {
+std::string of_stall(const Evidence& evidence, Places places) {
   const std::string time = evidence.failure.waited == Duration::zero()
                                ? ""  // no rank is behind
                                : " for " + describe_duration(evidence.failure.waited);
@@ -153,7 +153,7 @@ std::string of_stall(const Evidence& evidence) {
     text += fmt::format("; {} wait{} in a collective", ranks_in_words(evidence.failure.waiting),
                         evidence.failure.waiting.size() == 1 ? "s" : "");
   if (!evidence.failure.missing.empty()) text += "; " + faults_of(evidence.failure.missing);
-  return text + "." + states_of(evidence.failure.missing, Places::in_sentence);
+  return text + "." + states_of(evidence.failure.missing, places);
 }
 
 /// " as it tried to join the process group" for a rank that had come to that, " before it could
@@ -245,9 +245,11 @@ std::string fault_in_short(const MissingRank& missing, Stage stage) {
 /// Whether the ranks that are missing say more than the cause's title.
 bool is_about_ranks(const Evidence& evidence, const Diagnosis& diagnosis) {
   const std::string_view cause = diagnosis.failure.cause;
-  return evidence.failure.kind == FailureKind::hung && !evidence.failure.missing.empty() &&
-         (cause == cause::kRankMissing || cause == cause::kRankStopped ||
-          cause == cause::kRankNotStarted);
+  return !evidence.failure.missing.empty() &&
+         (cause == cause::kTrainingStalled ||
+          (evidence.failure.kind == FailureKind::hung &&
+           (cause == cause::kRankMissing || cause == cause::kRankStopped ||
+            cause == cause::kRankNotStarted)));
 }
 
 std::string headline_of(const Evidence& evidence) {
@@ -258,8 +260,10 @@ std::string headline_of(const Evidence& evidence) {
     return one.inside == first.inside && one.activity == first.activity;
   });
   const std::string stopped = first.activity == Activity::stopped ? " (stopped)" : "";
-  return fmt::format("{}{} {}", ranks_in_words(ranks_of(missing)), alike ? stopped : "",
-                     alike ? fault_in_short(first, stage) : "did not come");
+  const std::string who = ranks_in_words(ranks_of(missing)) + (alike ? stopped : "");
+  if (evidence.failure.kind == FailureKind::stalled)
+    return who + (missing.size() == 1 ? " is behind" : " are behind");
+  return who + " " + (alike ? fault_in_short(first, stage) : "did not come");
 }
 
 /// "train.py:12 load_data → wait" -> "train.py:12 in load_data → wait".
@@ -288,7 +292,8 @@ std::string explanation(const Evidence& evidence, const Diagnosis& diagnosis) {
     case FailureKind::stood_still:
     case FailureKind::driver_silent:
       return of_hang(evidence, diagnosis, Places::in_sentence) + further + remarks_of(evidence);
-    case FailureKind::stalled: return of_stall(evidence) + further + remarks_of(evidence);
+    case FailureKind::stalled:
+      return of_stall(evidence, Places::in_sentence) + further + remarks_of(evidence);
     case FailureKind::rank_died:
     case FailureKind::raised:
     case FailureKind::failed:
@@ -318,8 +323,10 @@ void tell(const Evidence& evidence, Diagnosis& diagnosis) {
   const std::string facts = facts_of(evidence, diagnosis);
   failure.headline = headline_of(evidence);
   failure.places = places_of(evidence.failure.missing);
-  failure.details = of_hang(evidence, diagnosis, Places::on_their_own) +
-                    (facts.empty() ? "" : " " + capital(facts)) + remarks_of(evidence);
+  failure.details =
+      (failure.kind == FailureKind::stalled ? of_stall(evidence, Places::on_their_own)
+                                            : of_hang(evidence, diagnosis, Places::on_their_own)) +
+      (facts.empty() ? "" : " " + capital(facts)) + remarks_of(evidence);
 }
 
 }  // namespace safelaunch::diagnose

@@ -34,7 +34,10 @@ void check_open_files(const HostFacts& facts, Advices& advices) {
   constexpr std::uint64_t kUsual = 1024;
   const host::Limit& limit = facts.limits.open_files;
   if (limit.soft >= kUsual) return;
-  advise(advices, Severity::risk, cause::kOpenFiles,
+  const auto& command = facts.subject.command;  // one that is known for no ranks needs hardly any
+  const bool has_ranks =
+      !command || command->launcher != job::Launcher::opaque || facts.subject.spawn;
+  advise(advices, has_ranks ? Severity::risk : Severity::note, cause::kOpenFiles,
          fmt::format("ulimit -n allows {} open files (hard limit: {})", limit.soft, limit.hard),
          limit.hard > limit.soft
              ? fmt::format("ulimit -n {}", std::min<std::uint64_t>(limit.hard, 65536))

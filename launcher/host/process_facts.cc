@@ -121,10 +121,16 @@ std::vector<std::string> command_line_of(int pid) {
 
 std::string short_command_of(int pid, const std::string& otherwise) {
   constexpr std::size_t kLongest = 60;
-  const std::vector<std::string> words = command_line_of(pid);
+  std::vector<std::string> words = command_line_of(pid);
   redact::Redactor redactor;
   redactor.learn(words);
-  std::string text = join(redactor.redact(words), " ");
+  words = redactor.redact(words);
+  std::string text = join(words, " ");
+  if (text.size() > kLongest) {  // "python torchrun train.py" tells more than where they lie
+    for (std::string& word : words)
+      if (word.starts_with('/')) word = std::string(base_name(word));
+    text = join(words, " ");
+  }
   if (text.empty()) text = otherwise;
   text = printable(text);
   if (text.size() > kLongest) text = std::string(cut(text, kLongest)) + "…";

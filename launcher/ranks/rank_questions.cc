@@ -215,7 +215,11 @@ Failure verdict_of(const watch::StallReport& report, const RankAnswers& answers)
   Failure verdict{.kind = FailureKind::stalled, .stage = Stage::collective};
   for (const Rank rank : compared.waiting)
     if (std::ranges::find(behind, rank) == behind.end()) verdict.waiting.push_back(rank);
-  for (const Rank rank : behind) verdict.missing.push_back({.rank = rank, .known = false});
+  for (const Rank rank : behind) {
+    verdict.missing.push_back({.rank = rank, .known = false});
+    if (const auto seen = report.activities.find(rank); seen != report.activities.end())
+      verdict.missing.back().activity = seen->second;
+  }
   if (!behind.empty()) verdict.waited = report.silent_for;
   std::string text = describe(report);
   for (const std::string& more : {compared.contradiction, compared.behind_what,

@@ -48,12 +48,10 @@ void write_failure(const Failure& failure, const RunRecord& run, HtmlWriter& to)
 
 void write_progress(const AttemptHistory& attempt, HtmlWriter& to) {
   if (attempt.ended) {
-    if (!attempt.told.stages.empty())
-      to.markup("<p class=\"dim\">").text(attempt.told.stages).markup("</p>\n");
+    if (!attempt.told.stages.empty()) to.note(attempt.told.stages);
     return;
   }
-  to.markup("<p class=\"dim\">");
-  to.text(attempt.training ? "training" : attempt.waiting, kLongestText).markup("</p>\n");
+  to.note(tr(attempt.training ? "training" : cut(attempt.waiting, kLongestText)));
 }
 
 // A stack with the line of source below each frame whose source is known.
@@ -82,21 +80,20 @@ void write_stacks(const AttemptHistory& attempt, const SourceLines& sources, Pag
     }
     stack.suspect ? to.markup("<details class=\"bad\" open><summary>")
                   : to.markup("<details><summary>");
-    to.text(rank_list(stack.ranks)).markup("</summary><pre>");
+    to.text(tr(rank_list(stack.ranks))).markup("</summary><pre>");
     write_stack(cut(stack.text, most), sources, to);
     if (stack.text.size() > most) to.markup("…");
     to.markup("</pre></details>\n");
     budget.stacks -= std::min(most, stack.text.size());
   }
-  if (left_out != 0)
-    to.markup("<p class=\"dim\">and ").text(std::to_string(left_out)).markup(" stacks more</p>\n");
+  if (left_out != 0) to.note(tr("and {} stacks more", left_out));
 }
 
 void write_evidence(const AttemptHistory& attempt, PageBudget& budget, HtmlWriter& to) {
   for (const RecordedFile& file : attempt.evidence) {
     const std::size_t most = std::min(kLongestLog, budget.stacks);
     to.markup("<details><summary>").text(file.name).markup(" <span class=\"dim\">");
-    to.text(extent_in_words(file)).markup("</span></summary><pre>").text(file.text, most);
+    to.text(tr(extent_in_words(file))).markup("</span></summary><pre>").text(file.text, most);
     to.markup("</pre></details>\n");
     budget.stacks -= std::min(most, file.text.size());
   }
@@ -121,7 +118,7 @@ void write_log(const RecordedFile& log, bool open, PageBudget& budget, HtmlWrite
   std::string_view text = log.text;
   if (text.size() > most) text.remove_prefix(cut(text, text.size() - most).size());
   open ? to.markup("<details open><summary>") : to.markup("<details><summary>");
-  to.text(log.name).markup(" <span class=\"dim\">").text(extent_in_words(log));
+  to.text(log.name).markup(" <span class=\"dim\">").text(tr(extent_in_words(log)));
   to.markup("</span></summary><pre>");
   if (text.size() < log.text.size()) to.markup("…");
   to.text(text).markup("</pre></details>\n");
@@ -144,12 +141,10 @@ void write_logs(const AttemptHistory& attempt, PageBudget& budget, HtmlWriter& t
   for (std::size_t i = 0; i < first; ++i)
     write_log(*logs[i], std::exchange(open, false), budget, to);
   std::size_t last = first;
-  if (first < logs.size()) to.markup("<details><summary>more logs</summary>\n");
+  if (first < logs.size())
+    to.markup("<details><summary>").text(tr("more logs")).markup("</summary>\n");
   for (; last < logs.size() && budget.logs != 0; ++last) write_log(*logs[last], false, budget, to);
-  if (last < logs.size())
-    to.markup("<p class=\"dim\">and ")
-        .text(std::to_string(logs.size() - last))
-        .markup(" more, in the run directory</p>\n");
+  if (last < logs.size()) to.note(tr("and {} more, in the run directory", logs.size() - last));
   if (first < logs.size()) to.markup("</details>\n");
 }
 
@@ -166,9 +161,8 @@ void write_attempt(const AttemptHistory& attempt, const RunRecord& run, PageBudg
   if (attempt.told.failure) write_failure(*attempt.told.failure, run, to);
   write_progress(attempt, to);
   if (const std::string text = standstill_in_words(attempt); !text.empty())
-    to.markup("<p>").text(text, kLongestText).markup("</p>\n");
-  if (!attempt.nccl.empty())
-    to.markup("<p class=\"dim\">NCCL ").text(attempt.nccl, kLongestText).markup("</p>\n");
+    to.markup("<p>").text(tr(text), kLongestText).markup("</p>\n");
+  if (!attempt.nccl.empty()) to.note("NCCL " + tr(cut(attempt.nccl, kLongestText)));
   write_timeline(timeline_of(attempt, kMostBars), to);
   write_figures(attempt, to);
   write_collectives(attempt, to);
@@ -178,7 +172,7 @@ void write_attempt(const AttemptHistory& attempt, const RunRecord& run, PageBudg
   write_logs(attempt, budget, to);
   if (!attempt.told.next.empty())
     to.markup("<p class=\"next\">")
-        .text(tr("Then {}", cut(attempt.told.next, kLongestText)))
+        .text(tr("Then {}", cut(tr(attempt.told.next), kLongestText)))
         .markup("</p>\n");
   to.markup("</section>\n");
 }

@@ -67,21 +67,21 @@ void write_cell(const CalledMatrix::Row& row, const CollectivePlace& place, Html
     return one.first.group == place.group && one.first.number > place.number;
   });
   if (called == row.called.end() && is_earlier) {
-    to.markup("<td class=\"dim\">earlier</td>");
+    to.markup("<td class=\"dim\">").text(tr("earlier")).markup("</td>");
     return;
   }
   if (called == row.called.end()) {
-    to.markup("<td class=\"not\">not called</td>");
+    to.markup("<td class=\"not\">").text(tr("not called")).markup("</td>");
     return;
   }
   const bool finished = called->second.state == "finished";
   finished ? to.markup("<td class=\"done\">") : to.markup("<td class=\"open\">");
   to.text(called->second.operation, kLongestText).markup("<small>");
-  to.text(called->second.state, kLongestText).markup("</small></td>");
+  to.text(tr(called->second.state), kLongestText).markup("</small></td>");
 }
 
 void write_row(const CalledMatrix::Row& row, const CalledMatrix& matrix, HtmlWriter& to) {
-  to.markup("<tr><th>").text(rank_list(row.ranks)).markup("</th>");
+  to.markup("<tr><th>").text(tr(rank_list(row.ranks))).markup("</th>");
   for (const CollectivePlace& place : matrix.places) write_cell(row, place, to);
   to.markup("<td class=\"dim\">");
   for (const std::string& wait : row.waits) to.text(wait, kLongestText).markup(" ");
@@ -93,17 +93,15 @@ void write_matrix(const CalledMatrix& matrix, HtmlWriter& to) {
   for (const CollectivePlace& place : matrix.places)
     to.markup("<th>")
         .text(std::to_string(place.number))
-        .markup("<small>group ")
-        .text(place.group, kLongestText)
+        .markup("<small>")
+        .text(tr("group {}", place.group), kLongestText)
         .markup("</small></th>");
   to.markup("<th></th></tr>\n");
   for (std::size_t i = 0; i < std::min(kMostMatrixRows, matrix.rows.size()); ++i)
     write_row(matrix.rows[i], matrix, to);
   to.markup("</table></div>\n");
   if (matrix.rows.size() > kMostMatrixRows)
-    to.markup("<p class=\"dim\">and ")
-        .text(std::to_string(matrix.rows.size() - kMostMatrixRows))
-        .markup(" rows more</p>\n");
+    to.note(tr("and {} rows more", matrix.rows.size() - kMostMatrixRows));
 }
 
 }  // namespace
@@ -129,7 +127,7 @@ void write_collectives(const AttemptHistory& attempt, HtmlWriter& to) {
   if (matrix.places.empty() || (told.contradiction.empty() && told.behind.empty())) return;
   to.markup("<h3>").text(tr("Which rank called which collective")).markup("</h3>\n");
   for (const std::string& text : {told.contradiction, told.behind})
-    if (!text.empty()) to.markup("<p>").text(text, kLongestText).markup("</p>\n");
+    if (!text.empty()) to.markup("<p>").text(tr(text), kLongestText).markup("</p>\n");
   write_matrix(matrix, to);
 }
 

@@ -279,9 +279,8 @@ void write_figures(const AttemptHistory& attempt, HtmlWriter& to) {
   write_group(pictures_of_ranks(attempt), attempt, inner);
   write_group(pictures_of_gpus(attempt), attempt, inner);
   if (const auto rate = collectives_a_second(attempt))
-    inner.markup("<p>After the start: ")
-        .text(fmt::format("{:.{}f}", *rate, *rate < 10 ? 1 : 0))
-        .markup(" collectives a second, in all groups together</p>\n");
+    inner.note(tr("After the start: {} collectives a second, in all groups together",
+                  fmt::format("{:.{}f}", *rate, *rate < 10 ? 1 : 0)));
   if (inner.size() != 0)
     to.markup("<h3>").text(tr("What the ranks used")).markup("</h3>\n").append(inner);
 }

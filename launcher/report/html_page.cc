@@ -50,14 +50,15 @@ void write_line(const RecordedLine& line, HtmlWriter& to) {
 void write_lines(const RunRecord& run, HtmlWriter& to) {
   if (run.lines.empty()) return;
   to.markup("<details><summary>").text(tr("All that was recorded"));
-  to.markup(
-      "</summary><div class=\"wide\">"
-      "<table class=\"events\"><tr><th>after</th><th>attempt</th><th>event</th><th></th></tr>\n");
+  to.markup("</summary><div class=\"wide\"><table class=\"events\"><tr>");
+  for (const char* column : {"after", "attempt", "event", ""})
+    to.markup("<th>").text(tr(column)).markup("</th>");
+  to.markup("</tr>\n");
   for (std::size_t i = 0; i < run.lines.size(); ++i) {
     if (run.lines_left_out != 0 && i == run.lines.size() / 2)
       to.markup("<tr><td colspan=\"4\" class=\"dim\">")
-          .text(std::to_string(run.lines_left_out))
-          .markup(" lines are left out here; events.jsonl has them</td></tr>\n");
+          .text(tr("{} lines are left out here; events.jsonl has them", run.lines_left_out))
+          .markup("</td></tr>\n");
     write_line(run.lines[i], to);
   }
   to.markup("</table></div></details>\n");
@@ -67,9 +68,7 @@ void write_foot(const RunRecord& run, HtmlWriter& to) {
   to.markup("<footer>");
   to.text(tr("Written by safelaunch. Secrets that it could recognise are replaced by [redacted]."));
   if (run.unreadable != 0)
-    to.markup(" ")
-        .text(std::to_string(run.unreadable))
-        .markup(" lines of the record were unreadable.");
+    to.markup(" ").text(tr("{} lines of the record were unreadable.", run.unreadable));
   to.markup("</footer>\n");
 }
 
@@ -140,7 +139,7 @@ void write_verdict(const RunRecord& run, HtmlWriter& to) {
   if (told == nullptr) return;
   const Failure& failure = *told->failure;
   const bool healed = !run.summary.attempts.back().failure;
-  if (healed) to.markup("<p class=\"dim\">").text(tr("{} failed:", told->profile)).markup("</p>\n");
+  if (healed) to.note(tr("{} failed:", told->profile));
   write_cause(failure, to);
   if (healed) return;
   write_remedy(failure, to);
@@ -331,11 +330,11 @@ void write_head(const RunRecord& run, HtmlWriter& to) {
   }
   to.markup("<h1>").text(tr(headline.text), kLongestHeadline).markup("</h1>\n");
   if (run.state == RunRecord::State::running)
-    to.markup("<p>This is how far it had come when the page was written.</p>\n");
+    to.note(tr("This is how far it had come when the page was written."));
   if (run.state == RunRecord::State::cut_off)
-    to.markup(
-        "<p>Its safelaunch ended without writing an outcome: it was killed, or the machine "
-        "went down.</p>\n");
+    to.note(
+        tr("Its safelaunch ended without writing an outcome: it was killed, or the machine "
+           "went down."));
   write_verdict(run, to);
   write_command(run, to);
   to.markup("<dl>");

@@ -99,6 +99,11 @@ class HtmlWriter {
   /// Adds escaped text whose lines may break behind a slash: paths, stacks. For elements alone.
   HtmlWriter& path(std::string_view text);
 
+  /// Adds a paragraph that stands back.
+  HtmlWriter& note(std::string_view said) {
+    return markup("<p class=\"dim\">").text(said).markup("</p>\n");
+  }
+
   /// Adds a share of the whole in percent.
   HtmlWriter& percent(double share);
 

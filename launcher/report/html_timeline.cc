@@ -72,7 +72,7 @@ std::vector<Stretch> stretches_of(const AttemptHistory& attempt) {
 }
 
 std::string end_of(const AttemptHistory& attempt) {
-  return attempt.ended ? end_in_words(attempt.told) : "is running";
+  return attempt.ended ? end_in_words(attempt.told) : tr("is running");
 }
 
 void write_row(const AttemptHistory& attempt, Duration length, HtmlWriter& to) {
@@ -107,10 +107,7 @@ void write_attempts(const RunRecord& run, HtmlWriter& to) {
   if (std::ranges::any_of(run.attempts, has_hung)) write_sign("m", tr("hung"), to);
   write_sign("x", tr("being stopped"), to);
   to.markup("</p>\n");
-  if (shown < run.attempts.size())
-    to.markup("<p class=\"dim\">and ")
-        .text(std::to_string(run.attempts.size() - shown))
-        .markup(" attempts more</p>\n");
+  if (shown < run.attempts.size()) to.note(tr("and {} attempts more", run.attempts.size() - shown));
 }
 
 // The last word of the probes on each profile, in the order in which they were probed first.
@@ -134,9 +131,8 @@ void write_probes(const RunRecord& run, HtmlWriter& to) {
   if (probes.empty()) return;
   const int most = std::ranges::max(probes, {}, &record::Probe::mb_per_s).mb_per_s;
   to.markup("<h2>").text(tr("What the probes measured")).markup("</h2>\n");
-  to.markup(
-      "<p class=\"dim\">all_reduce among safelaunch's own processes; the bandwidth that each ");
-  to.markup("link reached</p>\n<div class=\"tl named\">");
+  to.note(tr("all_reduce among safelaunch's own processes; the bandwidth that each link reached"))
+      .markup("<div class=\"tl named\">");
   for (const record::Probe& probe : probes) {
     const bool works = probe.verdict == "works";
     works ? to.markup("<div class=\"r\">") : to.markup("<div class=\"r bad\">");
@@ -163,14 +159,14 @@ void write_class(const TimelineSpan& span, HtmlWriter& to) {
 }
 
 void write_title(const TimelineSpan& span, HtmlWriter& to) {
-  to.text(span.kind == TimelineSpan::Kind::reached ? name(span.stage) : name(span.kind));
+  to.text(tr(span.kind == TimelineSpan::Kind::reached ? name(span.stage) : name(span.kind)));
   to.markup(", ").text(describe_duration(span.from));
   to.markup("–").text(describe_duration(span.to));
 }
 
 void write_row(const TimelineRow& row, const Timeline& timeline, HtmlWriter& to) {
   row.suspect ? to.markup("<div class=\"r bad\">") : to.markup("<div class=\"r\">");
-  to.markup("<span class=\"who\">").text(rank_list(row.ranks));
+  to.markup("<span class=\"who\">").text(tr(rank_list(row.ranks)));
   to.markup("</span><span class=\"bar\">");
   for (const TimelineSpan& span : row.spans) {
     to.markup("<i class=\"");
@@ -187,8 +183,8 @@ void write_verdict_mark(const Timeline& timeline, HtmlWriter& to) {
   if (!timeline.verdict) return;
   to.markup(
       "<div class=\"r mark\"><span class=\"who\"></span><span class=\"bar\"><b style=\"left:");
-  to.percent(share_of(*timeline.verdict, timeline.length)).markup("\" title=\"verdict after ");
-  to.text(describe_duration(*timeline.verdict));
+  to.percent(share_of(*timeline.verdict, timeline.length)).markup("\" title=\"");
+  to.text(tr("verdict after {}", describe_duration(*timeline.verdict)));
   to.markup("\"></b></span><span class=\"note\"></span></div>\n");
 }
 
@@ -229,7 +225,7 @@ void write_times(const Timeline& timeline, HtmlWriter& to) {
     to.markup("<th>").text(name(static_cast<Stage>(i))).markup("</th>");
   to.markup("</tr>\n");
   for (const TimelineRow& row : timeline.rows) {
-    to.markup("<tr><td>").text(rank_list(row.ranks)).markup("</td>");
+    to.markup("<tr><td>").text(tr(rank_list(row.ranks))).markup("</td>");
     for (const std::size_t i : stages)
       to.markup("<td>")
           .text(row.reached[i] ? describe_duration(*row.reached[i]) : "–")
@@ -288,10 +284,7 @@ void write_timeline(const Timeline& timeline, HtmlWriter& to) {
   for (const TimelineRow& row : timeline.rows) write_row(row, timeline, to);
   write_verdict_mark(timeline, to);
   to.markup("</div>\n");
-  if (timeline.ranks_left_out != 0)
-    to.markup("<p class=\"dim\">and ")
-        .text(std::to_string(timeline.ranks_left_out))
-        .markup(" ranks more</p>\n");
+  if (timeline.ranks_left_out != 0) to.note(tr("and {} ranks more", timeline.ranks_left_out));
   write_legend(timeline, to);
   write_times(timeline, to);
 }

@@ -4,6 +4,7 @@
 
 #include "html_page.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/language.h"
 
 // The ways between the nodes as a small matrix: which node reaches which other, on which
 // interfaces.
@@ -54,7 +55,7 @@ void write_way(const TriedWays& cells, int from, int to_node, HtmlWriter& to) {
   else
     cell.reached > 0 ? to.markup("<td class=\"open\" title=\"")
                      : to.markup("<td class=\"not\" title=\"");
-  to.text(cell.words, kLongestText).markup("\">");
+  to.text(tr(cell.words), kLongestText).markup("\">");
   if (cell.reached < cell.tried)
     to.text(fmt::format("{}/{}", cell.reached, cell.tried));
   else if (cell.fastest_us > 0)
@@ -72,11 +73,10 @@ void write_ways(const RunRecord& run, HtmlWriter& to) {
   const TriedWays cells = cells_of(*run.ways);
   const bool whole = std::ranges::all_of(run.ways->end, is_reached);
   whole ? to.markup("<section><details>") : to.markup("<section><details open>");
-  to.markup(
-      "<summary>The ways between the nodes</summary>\n<p class=\"dim\">From the node of the row to "
-      "that of the column: the quickest round trip in milliseconds, or how many of the interfaces "
-      "that were tried answer.</p>\n"
-      "<div class=\"wide\"><table class=\"called\"><tr><th></th>");
+  to.markup("<summary>").text(tr("The ways between the nodes")).markup("</summary>\n");
+  to.note(tr("From the node of the row to that of the column: the quickest round trip in "
+             "milliseconds, or how many of the interfaces that were tried answer."))
+      .markup("<div class=\"wide\"><table class=\"called\"><tr><th></th>");
   for (int node = 0; node < nodes; ++node)
     to.markup("<th>").text(std::to_string(node)).markup("</th>");
   to.markup("</tr>\n");

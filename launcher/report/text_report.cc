@@ -163,10 +163,32 @@ void write_stacks(const AttemptHistory& attempt, TextWriter& to) {
   if (stacks.size() > kMostStacks) to.line(tr("  and {} stacks more", stacks.size() - kMostStacks));
 }
 
+// Ranks with the same answer are told in one line: "ranks 0-62: no collective yet".
+std::string alike_together(std::string_view text) {
+  std::vector<AlikeRanks> answers;
+  for (std::string_view rest = text; !rest.empty();) {
+    std::string_view line = take_word(rest, '\n');
+    const bool is_of_rank = take_word(line) == "rank";
+    const auto rank = take_number<int>(line);
+    if (!is_of_rank || !rank) return std::string(text);
+    add_alike(answers, Rank{*rank}, std::string(line));
+  }
+  std::string told;
+  for (const AlikeRanks& one : answers) told += rank_list(one.ranks) + one.words + "\n";
+  return told;
+}
+
+// What torchrun says of our stopping it tells nothing of a hang.
+std::string_view before_the_stop(std::string_view log, const AttemptHistory& attempt) {
+  if (!attempt.told.failure || !is_stuck(attempt.told.failure->kind)) return log;
+  const std::size_t stopped = log.find("death signal, shutting down workers");
+  return stopped == std::string_view::npos ? log : log.substr(0, log.rfind('\n', stopped) + 1);
+}
+
 void write_evidence(const AttemptHistory& attempt, TextWriter& to) {
   for (const RecordedFile& file : attempt.evidence) {
     to.line(fmt::format("  {} ({})", file.name, tr(extent_in_words(file))));
-    to.indented(last_lines(file.text, kLogLines), "    | ");
+    to.indented(last_lines(alike_together(file.text), kLogLines), "    | ");
   }
 }
 
@@ -175,7 +197,7 @@ void write_logs(const AttemptHistory& attempt, TextWriter& to) {
   const std::vector<const RecordedFile*> logs = logs_by_interest(attempt);
   for (std::size_t i = 0; i < std::min(kMostLogs, logs.size()); ++i) {
     to.line(tr("  the last lines of {} ({})", logs[i]->name, tr(extent_in_words(*logs[i]))));
-    to.indented(last_lines(logs[i]->text, kLogLines), "    | ");
+    to.indented(last_lines(before_the_stop(logs[i]->text, attempt), kLogLines), "    | ");
   }
   if (logs.size() > kMostLogs) to.line(tr("  and {} logs more", logs.size() - kMostLogs));
 }

@@ -181,7 +181,8 @@ void take_collectives(const ranks::RanksSeen& ranks, diagnose::Evidence& evidenc
 
 // The place of every rank, but those of missing ranks that the explanation tells anyway.
 void take_places(ranks::RankAnswers answers, diagnose::Evidence& evidence) {
-  if (evidence.failure.kind != FailureKind::hung) return;
+  const FailureKind kind = evidence.failure.kind;
+  if (kind != FailureKind::hung && kind != FailureKind::stalled) return;
   for (const MissingRank& missing : evidence.failure.missing) {
     answers.stacks.erase(missing.rank);
     answers.silent.erase(missing.rank);

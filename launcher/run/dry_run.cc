@@ -4,6 +4,7 @@
 
 #include "rehearsal.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/time.h"
 #include "safelaunch/base/variable_names.h"
@@ -45,6 +46,9 @@ std::string ranks_in_words(const plan::RunPlan& plan) {
 std::string port_in_words(const plan::RunPlan& plan, const Rehearsal& rehearsal) {
   if (rehearsal.port_refusal) return rehearsal.port_refusal->message;
   if (!rehearsal.port_notice.empty()) return rehearsal.port_notice;
+  if (!rehearsal.port && plan.port_policy() == job::PortPolicy::nothing &&
+      plan.command.launcher != job::Launcher::opaque)
+    return fmt::format("chosen by {}", name(plan.command.launcher));
   if (!rehearsal.port) return in_words(plan.port_policy());
   const auto users = plan.spawn ? plan.spawn->master_port : plan.command.port.value;
   if (users == rehearsal.port) return fmt::format("{}, which is free", *rehearsal.port);
@@ -80,18 +84,21 @@ std::string deadlines_in_words(const AttemptSpec& spec) {
   return text;
 }
 
+std::string row(std::string_view label, std::string_view value) {
+  return fmt::format("{:<8}  {}\n", tr(label), value);
+}
+
 // The plan without its attempts.
 std::string head(const plan::RunPlan& plan, const Rehearsal& rehearsal,
                  const redact::Redactor& redactor) {
-  std::string text =
-      fmt::format("command   {}\nlauncher  {}\nranks     {}\nport      {}\n",
-                  join(redactor.redact(plan.options.command), " "), name(plan.command.launcher),
-                  ranks_in_words(plan), port_in_words(plan, rehearsal));
-  if (!plan.configuration.cluster.empty())
-    text += fmt::format("cluster   {}\n", plan.configuration.cluster);
+  std::string text = row("command", join(redactor.redact(plan.options.command), " ")) +
+                     row("launcher", name(plan.command.launcher)) +
+                     row("ranks", tr(ranks_in_words(plan))) +
+                     row("port", tr(port_in_words(plan, rehearsal)));
+  if (!plan.configuration.cluster.empty()) text += row("cluster", plan.configuration.cluster);
   for (const auto& [option, setting] : plan.options.given)
-    text += fmt::format("option    --{} {}  ({})\n", option, redactor.redact(setting.value),
-                        setting.origin);
+    text += row("option", fmt::format("--{} {}  ({})", option, redactor.redact(setting.value),
+                                      setting.origin));
   return text;
 }
 
@@ -121,7 +128,7 @@ void add_variables(const plan::RunPlan& plan, const RehearsedAttempt& attempt,
       ++own;
     else
       lines.push_back(line_of(name, variable, verbose, redactor));
-  if (own > 0) lines.push_back(fmt::format("and {}{}", own, kShownByVerbose));
+  if (own > 0) lines.push_back(fmt::format("{} {}{}", tr("and"), own, tr(kShownByVerbose)));
   for (const WorkerVariables& worker : attempt.workers) {
     std::string line = fmt::format("rank {}:", worker.rank.value);
     for (const auto& [name, value] : worker.variables)
@@ -135,22 +142,21 @@ Lines details_of(const plan::RunPlan& plan, const RehearsedAttempt& attempt,
   const profile::Profile& profile = *attempt.profile;
   Lines lines;
   if (!attempt.passed_over.empty())
-    lines.push_back(fmt::format("passed over on this host: {}", attempt.passed_over));
+    lines.push_back(tr("passed over on this host: {}", tr(attempt.passed_over)));
   // What would not be tried is no part of the plan: -v shows it to whoever tests a rule for
   // another host here.
   if (!attempt.passed_over.empty() && plan.options.verbosity != Verbosity::verbose) return lines;
-  if (attempt.refusal) lines.push_back(fmt::format("does not start: {}", attempt.refusal->message));
+  if (attempt.refusal) lines.push_back(tr("does not start: {}", tr(attempt.refusal->message)));
   if (attempt.spec.workers.empty()) return lines;
-  lines.push_back(
-      fmt::format("runs: {}", join(redactor.redact(attempt.spec.workers.front().argv), " ")));
-  lines.push_back(fmt::format("deadlines: {}", deadlines_in_words(attempt.spec)));
+  lines.push_back(tr("runs: {}", join(redactor.redact(attempt.spec.workers.front().argv), " ")));
+  lines.push_back(tr("deadlines: {}", deadlines_in_words(attempt.spec)));
   if (profile.backend == profile::Backend::gloo)
-    lines.emplace_back("backend: gloo in place of nccl");
+    lines.push_back(tr("backend: gloo in place of nccl"));
   add_variables(plan, attempt, redactor, lines);
   for (const auto& [name, setting] : profile.options)
     if (!plan.options.given.contains(name))
       lines.push_back(fmt::format("--{} {}  ({})", name, setting.value, setting.origin));
-  if (!attempt.notice.empty()) lines.push_back(attempt.notice);
+  if (!attempt.notice.empty()) lines.push_back(tr(attempt.notice));
   return lines;
 }
 
@@ -162,7 +168,7 @@ Lines without_its_own_names(Lines lines, const RehearsedAttempt& attempt) {
          at = line.find(folder))
       line.replace(at, folder.size(), "*");
     if (line.starts_with(fmt::format("{}=", kAttemptVariable))) line = kAttemptVariable;
-    if (line.ends_with(kShownByVerbose)) line = kShownByVerbose;
+    if (line.ends_with(tr(kShownByVerbose))) line = kShownByVerbose;
   }
   return lines;
 }
@@ -174,8 +180,8 @@ std::string attempts_in_words(const plan::RunPlan& plan, const Rehearsal& rehear
   std::optional<Lines> first;
   for (const RehearsedAttempt& attempt : rehearsal.attempts) {
     const profile::Profile& profile = *attempt.profile;
-    text += fmt::format("  {:<16} cost {}: {}\n", profile.name, name(profile.cost),
-                        profile.description);
+    text += fmt::format("  {:<16} {}\n", profile.name,
+                        tr("cost {}: {}", tr(name(profile.cost)), tr(profile.description)));
     const Lines lines = details_of(plan, attempt, redactor);
     const Lines compared = without_its_own_names(lines, attempt);
     for (std::size_t i = 0; i < lines.size(); ++i)
@@ -184,9 +190,9 @@ std::string attempts_in_words(const plan::RunPlan& plan, const Rehearsal& rehear
     if (!first) first = compared;
   }
   if (rehearsal.attempts.size() > 1)
-    text +=
-        fmt::format("  later attempts show only what differs from {}; --json shows each in full\n",
-                    rehearsal.attempts.front().profile->name);
+    text += fmt::format(
+        "  {}\n", tr("later attempts show only what differs from {}; --json shows each in full",
+                     rehearsal.attempts.front().profile->name));
   return text;
 }
 
@@ -244,9 +250,9 @@ Json attempt_json(const plan::RunPlan& plan, const RehearsedAttempt& attempt,
 std::string rest_in_words(const Rehearsal& rehearsal) {
   std::string text;
   for (const profile::StruckOut& left : rehearsal.left_out)
-    text += fmt::format("  {:<16} never tried: {}\n", left.name, left.why);
+    text += fmt::format("  {:<16} {}\n", left.name, tr("never tried: {}", tr(left.why)));
   for (const std::string& other : rehearsal.others)
-    text += fmt::format("  {:<16} only where it heals the cause that was found\n", other);
+    text += fmt::format("  {:<16} {}\n", other, tr("only where it heals the cause that was found"));
   return text;
 }
 
@@ -271,12 +277,13 @@ ShownPlan render_plan(const plan::RunPlan& plan, const plan::SeenOfJob& seen) {
   const redact::Redactor redactor = plan::redactor_for(plan);
   const Rehearsal rehearsal = rehearse(plan, seen);
   std::string text = head(plan, rehearsal, redactor);
-  text += fmt::format("chain     from {}, at most {} attempt{}\n", plan.chain_origin,
-                      rehearsal.max_attempts, rehearsal.max_attempts == 1 ? "" : "s");
+  text +=
+      row("chain", tr(fmt::format("from {}, at most {} attempt{}", plan.chain_origin,
+                                  rehearsal.max_attempts, rehearsal.max_attempts == 1 ? "" : "s")));
   text += attempts_in_words(plan, rehearsal, redactor);
   text += rest_in_words(rehearsal);
   for (const std::string& warning : warnings_of(plan, rehearsal))
-    text += "warning   " + warning + "\n";
+    text += row("warning", tr(warning));
   return {std::move(text), rehearsal.refusal};
 }
 

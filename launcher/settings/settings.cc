@@ -34,8 +34,9 @@ Result<Settings> settings_from(const Environment& environment) {
     const std::string_view value = value_or(environment, name);
     if (value.empty()) continue;
     if (option.scope < OptionScope::environment)
-      return Error{Errc::usage, fmt::format("{}: the command line alone gives this; give --{}",
-                                            name, option.name)};
+      return Error{Errc::usage,
+                   fmt::format("{}: not taken from there; give --{} on the command line", name,
+                               option.name)};
     if (const auto why = refuse_value(option, value))
       return Error{Errc::usage, fmt::format("{}: {}", name, *why)};
     result[std::string(option.name)] = {std::string(value), name};

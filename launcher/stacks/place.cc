@@ -5,6 +5,7 @@
 #include <set>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/rank_list.h"
 #include "safelaunch/base/strings.h"
 
@@ -70,10 +71,10 @@ std::string words_of(const Group& group) {
     words.push_back(std::move(counted));
   std::vector<std::string> doings;
   for (const RankPlace* place : group.places)
-    if (!place->doing.empty() && std::ranges::find(doings, place->doing) == doings.end())
-      doings.push_back(place->doing);
+    if (!place->doing.empty() && std::ranges::find(doings, tr(place->doing)) == doings.end())
+      doings.push_back(tr(place->doing));
   if (doings.size() > kMostDoings) doings.resize(kMostDoings);
-  if (!doings.empty()) words.push_back(join(doings, " or "));
+  if (!doings.empty()) words.push_back(join(doings, tr(" or ")));
   return words.empty() ? "nothing is known of it" : join(words, "; ");
 }
 
@@ -91,12 +92,12 @@ std::vector<Group> together(const std::vector<RankPlace>& ranks) {
 }
 
 std::string render_store(const StorePlace& store) {
-  std::string text = fmt::format("  store {}", store.address);
+  std::string text = fmt::format("store {}", store.address);
   text += store.holder.empty() ? ": nobody on this host listens there"
                                : fmt::format(", held by {}", store.holder);
   if (!store.connected.empty()) text += fmt::format("; connected: {}", rank_list(store.connected));
   if (!store.apart.empty()) text += fmt::format("; not connected: {}", rank_list(store.apart));
-  return text + "\n";
+  return text;
 }
 
 /// The ranks of the world that no process here is.
@@ -108,7 +109,9 @@ std::string render_absent(const JobPlaces& job) {
   for (int rank = 0; rank < job.world; ++rank)
     if (!here.contains(Rank{rank})) absent.push_back(Rank{rank});
   if (absent.empty() || here.empty()) return {};
-  return fmt::format("  {} of {}: on no process of this host\n", rank_list(absent), job.world);
+  return "  " +
+         tr(fmt::format("{} of {}: on no process of this host", rank_list(absent), job.world)) +
+         "\n";
 }
 
 }  // namespace
@@ -127,8 +130,8 @@ namespace {
 
 std::string render_rest(const JobPlaces& job) {
   std::string text = render_absent(job);
-  for (const StorePlace& store : job.stores) text += render_store(store);
-  for (const std::string& note : job.notes) text += fmt::format("  {}\n", note);
+  for (const StorePlace& store : job.stores) text += fmt::format("  {}\n", tr(render_store(store)));
+  for (const std::string& note : job.notes) text += fmt::format("  {}\n", tr(note));
   return text;
 }
 
@@ -137,13 +140,13 @@ std::string render(const TreeProcess& process, const RankPlace* rank) {
                                  process.state, process.cpu);
   if (rank == nullptr) return text + process.command + "\n";
   if (rank->rank) text += fmt::format("rank {} ", rank->rank->value);
-  return text + fmt::format("({}): {}\n", process.command, words_of({{}, {rank}}));
+  return text + fmt::format("({}): {}\n", process.command, tr(words_of({{}, {rank}})));
 }
 
 }  // namespace
 
 std::string render_tree(const JobPlaces& job) {
-  std::string text = job.title + "\n";
+  std::string text = tr(job.title) + "\n";
   for (const TreeProcess& process : job.tree) {
     const auto rank = std::ranges::find(job.ranks, process.pid,
                                         [](const RankPlace& one) { return one.process.pid; });
@@ -153,9 +156,9 @@ std::string render_tree(const JobPlaces& job) {
 }
 
 std::string render(const JobPlaces& job, bool whole) {
-  std::string text = job.title + "\n";
+  std::string text = tr(job.title) + "\n";
   for (const Group& group : together(job.ranks)) {
-    text += fmt::format("  {}: {}\n", who_stands(group.places), words_of(group));
+    text += fmt::format("  {}: {}\n", tr(who_stands(group.places)), tr(words_of(group)));
     if (!whole) continue;
     for (const RankPlace* place : group.places) {
       if (place->frames.empty()) continue;

@@ -5,6 +5,7 @@
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/json_fields.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/strings.h"
 
 // One line tells how far the ranks came. The reason below it is the error that a rank has told, and
@@ -17,7 +18,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kIndent = 11;
 
 std::string below(std::string_view text) {
-  return text.empty() ? "" : fmt::format("{:{}}{}\n", "", kIndent, text);
+  return text.empty() ? "" : fmt::format("{:{}}{}\n", "", kIndent, tr(text));
 }
 
 // The run's own words on the ranks say more than the error of one of them.
@@ -35,20 +36,16 @@ std::string reason_of(const Tried& tried) {
   return text;
 }
 
-std::string ranks_of(const Scene& scene) {
-  return scene.ranks == 1 ? "alone" : fmt::format("{} ranks", scene.ranks);
-}
-
 std::string done_in_words(const Tried& tried) {
   std::vector<std::string> words;
   for (const DoneStep& step : tried.done) words.push_back(fmt::format("{} ✓", step.name));
   if (!tried.stopped_at.empty())
     words.push_back(fmt::format("{} ✗ {}", tried.stopped_at,
-                                tried.hung      ? "hangs"
-                                : tried.blocked ? "blocked"
-                                                : "fails"));
+                                tr(tried.hung      ? "hangs"
+                                   : tried.blocked ? "blocked"
+                                                   : "fails")));
   else if (!tried.works)
-    words.emplace_back("end ✗ fails");  // all was done, and then a rank failed
+    words.push_back(tr("end ✗ fails"));  // all was done, and then a rank failed
   else if (!tried.device.empty())
     words.push_back(fmt::format("({})", tried.device));
   return join(words, " ");
@@ -94,14 +91,13 @@ Json to_json(const Tried& tried) {
 std::string begin_of(const Scene& scene) {
   const std::string title = fmt::format("{:<{}}", name_of(scene.backend), kIndent);
   if (!scene.absent.empty()) return title;
-  return fmt::format("{}{} rank{}  ", title, scene.ranks, scene.ranks == 1 ? " " : "s");
+  return title + (scene.ranks == 1 ? tr("{} rank   ", 1) : tr("{} ranks  ", scene.ranks));
 }
 
 std::string rest_of(const Tried& tried) {
-  if (!tried.scene.absent.empty()) return fmt::format("not tried: {}\n", tried.scene.absent);
+  if (!tried.scene.absent.empty()) return tr("not tried: {}", tr(tried.scene.absent)) + "\n";
   std::string text = done_in_words(tried);
-  if (tried.works && tried.attempts > 1)
-    text += fmt::format(", only under profile {}", tried.profile);
+  if (tried.works && tried.attempts > 1) text += tr(", only under profile {}", tried.profile);
   text += "\n";
   for (const std::string& notice : tried.notices) text += below(notice);
   if (tried.works) return text;
@@ -112,13 +108,14 @@ std::string rest_of(const Tried& tried) {
 }
 
 std::string line_of_fewer(const Tried& tried) {
-  return below(
-      fmt::format("{}: {}", ranks_of(tried.scene), tried.works ? "✓" : done_in_words(tried)));
+  const std::string done = tried.works ? "✓" : done_in_words(tried);
+  return below(tried.scene.ranks == 1 ? tr("alone: {}", done)
+                                      : tr("{} ranks: {}", tried.scene.ranks, done));
 }
 
 std::string in_words(const Conclusion& conclusion) {
-  std::string text = fmt::format("\n{}\n", conclusion.sentence);
-  if (!conclusion.use.empty()) text += fmt::format("use: {}\n", conclusion.use);
+  std::string text = "\n" + tr(conclusion.sentence) + "\n";
+  if (!conclusion.use.empty()) text += tr("use: {}", conclusion.use) + "\n";
   return text;
 }
 

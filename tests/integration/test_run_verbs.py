@@ -206,8 +206,12 @@ class Page(RunVerbs):
 
     def test_without_a_browser_the_path_is_told(self):
         self.say("true")
-        told = self.say("report", "--open", BROWSER="", PATH=str(self.folder)).stdout
-        self.assertRegex(told, r"^run \S+ as a page: /.*/report\.html\n$")
+        self.script("#!/bin/sh\necho opened\n", "xdg-open")
+        screenless = {"BROWSER": "", "DISPLAY": "", "WAYLAND_DISPLAY": "", "PATH": str(self.folder)}
+        told = self.say("report", "--open", **screenless)
+        self.assertRegex(told.stdout, r"^run \S+ as a page: /.*/report\.html\n$")
+        self.assertIn("there is no browser here: copy the page, or set BROWSER", told.stderr)
+        self.assertTrue(self.say("report", "--open", **{**screenless, "DISPLAY": ":0"}).stdout.endswith("report.html\nopened\n"))
         self.assertIn("cannot start no-such-browser", self.say("report", "--open", BROWSER="no-such-browser").stderr)
 
 

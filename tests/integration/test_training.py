@@ -145,6 +145,12 @@ class Training(SafelaunchTest):
         self.assertRegex(attempt["cause"]["explanation"], r"It was (idling )?in train.py:\d+ never_reaches_init", str(run))
         self.assertRegex(attempt["cause"]["explanation"], r"Rank 1 never called \w+, collective \d+ of group 0", str(run))
         self.assertNotIn("ended before", run.err)
+        (place,) = attempt["cause"]["places"]
+        self.assertRegex(place, r"^train.py:\d+ in never_reaches_init:  time.sleep\(")
+        self.assertRegex(run.err, r"stalled in training: rank 1 is behind\n  --> train.py:\d+ in never_reaches_init:  time")
+        page = (run.directory / "report.html").read_text()
+        self.assertRegex(page, r"<title>Stalled in training: rank 1 is behind · train.py:\d+ · ")
+        self.assertIn(f'<pre class="place">{place}</pre>', page)
         report = self.verb("report", run.directory)
         self.assertNotIn("failed first", report)
         self.assertIn("never_reaches_init", report)

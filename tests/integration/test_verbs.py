@@ -87,8 +87,14 @@ class Verbs(SafelaunchTest):
             self.assertIn("gpu-oom", self.say("explain", *words))
         self.assertIn("gpu-oom", self.say("explain", "-", text="CUDA out of memory\n"))
         self.assertIn("watchdog-timeout", self.say("explain", "NCCL timeout"))
-        self.assertIn("No known cause", self.say("explain", "the cat sat on the mat"))
         self.assertIn("no variable or file", self.say("explain", "nowhere.log", status=64))
+
+    def test_where_nothing_is_known_explain_ends_with_1(self):
+        for word, answer in [("the cat sat on the mat", "No known cause shows in these words.\n"), ("-", "No known cause shows in this log.\n"),
+                             ("NCCL_NO_SUCH_THING", "NCCL_NO_SUCH_THING: not known to safelaunch\n")]:
+            done = subprocess.run([SAFELAUNCH, "explain", word], env=self.environment(), input="step 1\nstep 2\n", text=True,
+                                  capture_output=True, timeout=60)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (1, answer, ""))
 
     def test_a_directory_is_no_log(self):
         folder = self.folder / "logs"

@@ -36,6 +36,17 @@ TEST_CASE("files are installed below a folder of their content's name", "[instal
   CHECK(user_file_text(place / "deep/b.py") == "text");
 }
 
+TEST_CASE("installed files are for their owner alone, whatever the umask is",
+          "[installed_files]") {
+  const TemporaryFolder folder;
+  const mode_t before = ::umask(0);
+  const fs::path place = install(kInstalledSet, folder / "cache").value();
+  ::umask(before);
+  for (const char* file : {"a.py", "deep/b.py"})
+    CHECK(fs::status(place / file).permissions() ==
+          (fs::perms::owner_read | fs::perms::owner_write));
+}
+
 TEST_CASE("the next run finds the same folder, with what was added to it", "[installed_files]") {
   const TemporaryFolder folder;
   const fs::path place = install(kInstalledSet, folder / "cache").value();

@@ -112,3 +112,22 @@ TEST_CASE("a format is filled in in the language that is spoken", "[language]") 
   speak(Language::english);
   CHECK(tr("a rank is missing") == "a rank is missing");
 }
+
+TEST_CASE("what clean says of a process is told in Chinese, with its holdings and its reason",
+          "[language]") {
+  const Phrases& chinese = chinese_phrases();
+  CHECK(chinese.retold("pid 7 (train.py), user ann, 3s old, holds 2 GiB of memory, holds port "
+                       "29500: below pid 3, 0.1s of CPU in the last 2s") ==
+        "pid 7（train.py），用户 ann，已运行 3s，占用内存 2 GiB，占用端口 29500：在 pid 3 之下；"
+        "最近 2s 用了 0.1s CPU");
+  CHECK(chinese.retold("pid 7 (train.py), user ann, 3s old, holds /dev/nvidia0: has the mark of "
+                       "safelaunch run r, but runs below 'bash' (pid 8), which has none") ==
+        "pid 7（train.py），用户 ann，已运行 3s，占用 /dev/nvidia0：带有 safelaunch 运行 r 的标记，"
+        "但它的上级进程 'bash'（pid 8）没有");
+}
+
+TEST_CASE("of phrases with as many letters the one with more places is tried first", "[language]") {
+  const Phrases phrases(
+      "\"{} of it in {}\": \"{1}:{0}\"\n\"{} of it in {}, {}\": \"{1}:{0}/{2}\"\n");
+  CHECK(phrases.retold("3s of it in 2s, asleep") == "2s:3s/asleep");
+}

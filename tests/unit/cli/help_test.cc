@@ -153,8 +153,8 @@ TEST_CASE("help about a verb that there is not names the nearest", "[help]") {
     return help.error().message;
   };
   CHECK(refused("statsu") == "there is no verb 'statsu'; did you mean the verb 'status'?");
-  CHECK(refused("torchrun") == "there is no verb 'torchrun'");
-  CHECK(refused("") == "there is no verb ''");
+  CHECK(refused("torchrun") == "there is no verb 'torchrun'; safelaunch help lists them");
+  CHECK(refused("") == "there is no verb ''; safelaunch help lists them");
 }
 
 TEST_CASE("general help lists the headings of a run's options in their order", "[help]") {

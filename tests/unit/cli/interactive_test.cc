@@ -84,9 +84,10 @@ TEST_CASE("an answer of digits is a number, however large", "[interactive]") {
   CHECK(*profile_meant("3", kProfiles) == 2);
   CHECK(*profile_meant("001", kProfiles) == 0);
   CHECK(profile_meant("99999999999999999999999", kProfiles).has_error());
-  CHECK(profile_meant("-1", kProfiles).error().message == "no profile '-1'");
+  CHECK(profile_meant("-1", kProfiles).error().message ==
+        "there is no profile '-1'; type a number, a name or q");
   CHECK(profile_meant("basic ", kProfiles).error().message ==
-        "no profile 'basic '; did you mean 'basic'?");
+        "there is no profile 'basic '; did you mean 'basic'?; type a number, a name or q");
 }
 
 TEST_CASE("a chain that the user has bounded keeps its number of attempts", "[interactive]") {

@@ -95,10 +95,11 @@ TEST_CASE("where nothing runs, the end of the last run is told", "[status]") {
 }
 
 TEST_CASE("each running job is told with its age and its logs", "[status]") {
-  const std::vector runs{running_run("a1"), running_run("b2")};
+  std::vector runs{running_run("a1"), running_run("b2")};
+  runs[1].line.log_dir = "/logs";
   const std::string text = render_running(runs, std::nullopt);
   CHECK(text == report::render(runs[0].status) + "    since 3h; logs in /runs/a1\n" +
-                    report::render(runs[1].status) + "    since 3h; logs in /runs/b2\n");
+                    report::render(runs[1].status) + "    since 3h; logs in /logs\n");
 }
 
 TEST_CASE("a running job leaves no word for the last one", "[status]") {
@@ -151,7 +152,7 @@ TEST_CASE("clean speaks Chinese but for names, paths and commands", "[clean]") {
   speak(Language::english);
   CHECK(text.starts_with("保留：pid 71（python train.py），用户 root，已运行 "));
   CHECK(
-      text.find("，占用 port 29500：不是 safelaunch 启动的；失去启动器的 rank，或是手工启动的；用 "
+      text.find("，占用端口 29500：不是 safelaunch 启动的；失去启动器的 rank，或是手工启动的；用 "
                 "`safelaunch clean --pid 71` 可以") != std::string::npos);
   CHECK(text.find("\n将删除：/dev/shm/nccl-abc（64 KiB）：") != std::string::npos);
 }

@@ -35,6 +35,20 @@ TEST_CASE("a rank that sticks among the others is not called missing", "[diagnos
         "collective. It was stopped, by a signal (pid 71, state T).");
 }
 
+TEST_CASE("a rank that is behind in training is named with its place", "[diagnosis]") {
+  diagnose::Evidence evidence =
+      hang(Stage::collective, {{.rank = Rank{2}, .where = "train.py:48 load_data"}});
+  evidence.failure.kind = FailureKind::stalled;
+  evidence.remarks = {"rank 2 never called all_reduce, collective 9 of group 0"};
+  const diagnose::Diagnosis d = diagnosed(evidence);
+  CHECK(d.failure.cause == "training-stalled");
+  CHECK(d.failure.headline == "rank 2 is behind");
+  CHECK(d.failure.places == std::vector<std::string>{"train.py:48 in load_data"});
+  CHECK(d.failure.details ==
+        "Training stood still for 180s: no collective finished; ranks 0, 1 and 3 wait in a "
+        "collective; rank 2 was missing. Rank 2 never called all_reduce, collective 9 of group 0.");
+}
+
 TEST_CASE("that all ranks are in one collective is confirmed only by all ranks", "[diagnosis]") {
   diagnose::Evidence evidence = hang(Stage::collective, {});
   CHECK(diagnosed(evidence).failure.cause == "collective-stuck");

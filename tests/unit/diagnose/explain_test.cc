@@ -96,6 +96,10 @@ TEST_CASE("the words of an error name its cause without the traceback", "[explai
   CHECK(named("Signal 11 (SIGSEGV) received by PID 733") == "rank-crashed");
   CHECK(named("[c10d] The hostname of the client socket cannot be retrieved. err=-3") == "no-ipv6");
   CHECK(named("the cat sat on the mat") == "none");
+  CHECK(named("hang") == "collective-stuck");
+  CHECK(named("training is stuck") == "collective-stuck");
+  CHECK(named("stuck at init") == "init-stuck");
+  CHECK(named("the shape changed") == "none");
 }
 
 TEST_CASE("each kind of row is explained with what it means and what safelaunch does",
@@ -192,7 +196,8 @@ TEST_CASE("the errno of a shared memory segment decides: only a full /dev/shm is
           "[explain]") {
   const auto named = [](const std::string& error) {
     const std::string words =
-        "Error while creating shared memory segment /dev/shm/nccl-x (size 9637888), error: " + error;
+        "Error while creating shared memory segment /dev/shm/nccl-x (size 9637888), error: " +
+        error;
     return cause_named_by(words, Catalogue::builtin())->id;
   };
   CHECK(named("No space left on device (28)") == "shm-small");

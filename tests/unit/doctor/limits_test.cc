@@ -62,6 +62,11 @@ TEST_CASE("fewer open files than usual are a risk", "[doctor][limits]") {
   doctor::HostFacts facts = healthy_host();
   facts.limits.open_files = {256, 4096};
   CHECK(first_finding(facts).remedy == "ulimit -n 4096");
+  CHECK(outline(facts) == Lines{"open-files risk"});
+  facts.subject.command = job::recognise({"torchrun", "train.py"}, {});
+  CHECK(outline(facts) == Lines{"open-files risk"});
+  facts.subject.command = job::recognise({"true"}, {});
+  CHECK(outline(facts) == Lines{"open-files note"});
 }
 
 TEST_CASE("an unlimited stack matters to NCCL before 2.28 only", "[doctor][limits]") {

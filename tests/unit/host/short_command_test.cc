@@ -32,6 +32,16 @@ TEST_CASE("a command line is told without its secrets, however it is cut") {
   CHECK(command() == "sh -c sleep 1000; true --wandb-key [redacted] --password=[re…");
 }
 
+TEST_CASE("of a command line that is too long the programs are told by their names alone") {
+  Child child([&] {
+    ::execl("/bin/sh", "/opt/a/long/way/to/an/environment/bin/python", "-c", "sleep 1000; true",
+            "/opt/a/long/way/to/an/environment/bin/torchrun", "train.py", nullptr);
+  });
+  const auto command = [&] { return short_command_of(child.pid(), "sh"); };
+  REQUIRE(eventually([&] { return command().starts_with("python"); }));
+  CHECK(command() == "python -c sleep 1000; true torchrun train.py");
+}
+
 TEST_CASE("a process without a command line goes by another name") {
   Child zombie([] {});
   CHECK(eventually([&] { return short_command_of(zombie.pid(), "python") == "python"; }));

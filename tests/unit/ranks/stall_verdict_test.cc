@@ -90,6 +90,7 @@ TEST_CASE("a rank that is stopped, or does not answer, is told as that", "[stall
   report.activities[Rank{1}] = Activity::stopped;
   CHECK_THAT(verdict_of(report, answers).proof,
              ContainsSubstring("; rank 1 is stopped, by a signal"));
+  CHECK(verdict_of(report, answers).missing.front().activity == Activity::stopped);
 }
 
 TEST_CASE("where nobody waits, a standstill tells where all stand, alike ranks once",

@@ -103,6 +103,27 @@ TEST_CASE("of many stacks and logs the first are shown and the rest is counted",
   CHECK(contains(text, "  and 3 logs more\n"));
 }
 
+TEST_CASE("equal answers of ranks are one line", "[text_report]") {
+  AttemptHistory attempt;
+  attempt.evidence.push_back(
+      {"collectives", "rank 0: no collective yet\nrank 1: waits\nrank 2: no collective yet\n", 9,
+       0});
+  CHECK(contains(text_of(run_with(attempt)),
+                 "    | ranks 0 2: no collective yet\n    | rank 1: waits\n"));
+}
+
+TEST_CASE("of a hang the log ends where torchrun tells of our stopping it", "[text_report]") {
+  AttemptHistory attempt;
+  attempt.ended = true;
+  attempt.told.failure = Failure{.kind = FailureKind::hung};
+  attempt.logs.push_back(
+      {"launcher.out", "said\nReceived 15 death signal, shutting down workers\nTraceback\n", 9, 0});
+  CHECK(contains(text_of(run_with(attempt)), "    | said\n"));
+  CHECK_FALSE(contains(text_of(run_with(attempt)), "Traceback"));
+  attempt.told.failure->kind = FailureKind::failed;
+  CHECK(contains(text_of(run_with(attempt)), "    | Traceback\n"));
+}
+
 TEST_CASE("an attempt that completed shows none of its logs", "[text_report]") {
   AttemptHistory attempt;
   attempt.ended = true;

@@ -352,6 +352,7 @@ TEST_CASE("a plan names chain, port and what each profile changes, and no secret
   REQUIRE(made.has_value());
   const std::string text = run::render_plan(*made, {}).text;
   CHECK_THAT(text, ContainsSubstring("launcher  torchrun"));
+  CHECK_THAT(text, ContainsSubstring("port      chosen by torchrun"));
   CHECK_THAT(text, ContainsSubstring("chain     from the default"));
   CHECK_THAT(text, ContainsSubstring("    NCCL_SHM_DISABLE=1  (profile no-shm)\n"));
   CHECK_THAT(text, !ContainsSubstring("hf_abcdefghijklmnop"));

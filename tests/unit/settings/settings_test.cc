@@ -106,7 +106,7 @@ TEST_CASE("a variable for what the command line alone gives is refused with the 
     REQUIRE(settings.has_error());
     CHECK(settings.error().code == Errc::usage);
     CHECK(settings.error().message ==
-          variable + ": the command line alone gives this; give --" + option);
+          variable + ": not taken from there; give --" + option + " on the command line");
   }
 }
 
