@@ -113,8 +113,9 @@ bool is_loopback_address(const std::string& address) {
 std::optional<std::uint16_t> port_at_loopback(std::string_view endpoint) {
   const std::size_t colon = endpoint.rfind(':');
   if (colon == std::string_view::npos) return std::nullopt;
-  const std::string host(endpoint.substr(0, colon));
-  if (host != "localhost" && host != "[::1]" && !is_loopback_address(host)) return std::nullopt;
+  const std::string_view host = endpoint.substr(0, colon);
+  constexpr std::array<std::string_view, 4> kHere{"localhost", "127.0.0.1", "::1", "[::1]"};
+  if (std::ranges::find(kHere, host) == kHere.end()) return std::nullopt;
   const auto port = to_number<std::uint16_t>(endpoint.substr(colon + 1));
   return port == 0 ? std::nullopt : port;
 }

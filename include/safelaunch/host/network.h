@@ -41,8 +41,9 @@ struct InterfaceBytes {
 /// Whether an address is in 127.0.0.0/8 or is ::1.
 [[nodiscard]] bool is_loopback_address(const std::string& address);
 
-/// The port of "127.0.0.1:29500" and its like; none for another host. A name that only a resolver
-/// knows may well be ours: it is not asked, since it may take long.
+/// The port of "127.0.0.1:29500" and its like; none for another host, or for another loopback
+/// address, where others may listen. A name that only a resolver knows may well be ours: it is not
+/// asked, since it may take long.
 [[nodiscard]] std::optional<std::uint16_t> port_at_loopback(std::string_view endpoint);
 
 /// The way on which the kernel would send a packet to an address.

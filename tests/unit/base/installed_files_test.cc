@@ -36,8 +36,7 @@ TEST_CASE("files are installed below a folder of their content's name", "[instal
   CHECK(user_file_text(place / "deep/b.py") == "text");
 }
 
-TEST_CASE("installed files are for their owner alone, whatever the umask is",
-          "[installed_files]") {
+TEST_CASE("installed files are for their owner alone, whatever the umask is", "[installed_files]") {
   const TemporaryFolder folder;
   const mode_t before = ::umask(0);
   const fs::path place = install(kInstalledSet, folder / "cache").value();

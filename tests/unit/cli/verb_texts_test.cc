@@ -151,9 +151,8 @@ TEST_CASE("clean speaks Chinese but for names, paths and commands", "[clean]") {
   const std::string text = render_removals(std::vector{orphan, stale_segment()});
   speak(Language::english);
   CHECK(text.starts_with("保留：pid 71（python train.py），用户 root，已运行 "));
-  CHECK(
-      text.find("，占用端口 29500：不是 safelaunch 启动的；失去启动器的 rank，或是手工启动的；用 "
-                "`safelaunch clean --pid 71` 可以") != std::string::npos);
+  CHECK(text.find("，占用端口 29500：不是 safelaunch 启动的；失去启动器的 rank，或是手工启动的；用 "
+                  "`safelaunch clean --pid 71` 可以") != std::string::npos);
   CHECK(text.find("\n将删除：/dev/shm/nccl-abc（64 KiB）：") != std::string::npos);
 }
 

@@ -98,7 +98,7 @@ TEST_CASE("a store's port is ours where its host is the loopback", "[reach]") {
   CHECK(port_at_loopback("localhost:29500") == 29500);
   CHECK(port_at_loopback("::1:29500") == 29500);
   CHECK(port_at_loopback("[::1]:29500") == 29500);
-  for (const char* other : {"10.0.0.7:29500", "node-1:29500", "127.0.0.1", "127.0.0.1:0",
-                            "127.0.0.1:70000", "127.0.0.1:port", ""})
+  for (const char* other : {"10.0.0.7:29500", "127.0.0.2:29500", "node-1:29500", "127.0.0.1",
+                            "127.0.0.1:0", "127.0.0.1:70000", "127.0.0.1:port", ""})
     CHECK(port_at_loopback(other) == std::nullopt);
 }
