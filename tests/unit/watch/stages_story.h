@@ -50,7 +50,7 @@ class Story {
 
   /// From now on the processes that are no rank's do this.
   void others_do(Activity activity, const std::string& doing = {},
-                 Nameless nameless = Nameless::is_left) {
+                 watch::Nameless nameless = watch::Nameless::is_left) {
     others_ = {{activity, doing}};
     nameless_ = nameless;
   }
@@ -117,7 +117,7 @@ class Story {
   TimePoint now_ = kStart;
   std::map<Rank, RankActivity> activities_;
   std::optional<std::pair<Activity, std::string>> others_;
-  Nameless nameless_ = Nameless::is_left;
+  watch::Nameless nameless_ = watch::Nameless::is_left;
   std::optional<Activity> helpers_;
   std::vector<std::string> lines_;
   int looks_ = 0;
