@@ -113,7 +113,7 @@ class Doctor(SafelaunchTest):
         hosts = self.folder / "hosts"
         hosts.write_text("127.0.0.1 localhost\n127.0.1.1 node0\n")
         command = ["unshare", "--mount", "sh", "-c", f'mount --bind {hosts} /etc/hosts && exec "$@"', "sh", SAFELAUNCH, "doctor",
-                   "--json", "torchrun", "--nnodes=2", "--node_rank=1", "--master_addr=node0", "train.py"]
+                   "--json", "torchrun", "--nnodes=2", "--node_rank=1", "--master_addr=node0", self.script("", "train.py")]
         done = subprocess.run(command, env=self.plain(), capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("the master node0 of 2 nodes leads to this host itself (127.0.1.1)", done.stdout)
