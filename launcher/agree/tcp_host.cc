@@ -43,8 +43,9 @@ Error cannot_keep_board(const BoardConfig& config, const std::string& address, c
   if (why.code == Errc::blocked)
     return Error{Errc::blocked,
                  fmt::format("node 0 cannot keep the board at {}: another program listens at {} on "
-                             "that port, perhaps an earlier run of this job; end it, or give "
-                             "another port with --rendezvous on every node",
+                             "that port. If it is another node of this job on this host, give each "
+                             "its --node-rank; else give another port with --rendezvous on every "
+                             "node",
                              where, address)};
   return Error{
       Errc::usage,
