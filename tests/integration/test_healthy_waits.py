@@ -154,7 +154,7 @@ train(init())
                          "--master-port", str(port), "--rendezvous", "none")
         here = self.start(*words)
         events = here.run_directory / "events.jsonl"
-        unseen = "waiting for rank 1 (unseen"
+        unseen = "waiting for rank 1 (never seen)"
         wait_until(lambda: here.poll() is not None or events.exists() and unseen in events.read_text(), what="the wait")
         with self.assertRaises(subprocess.TimeoutExpired):
             here.wait(LONGER)

@@ -32,6 +32,8 @@ RANK = """
     if what == "dies once":
         if rank == world - 1 and not os.path.exists("died"):
             open("died", "w").close()
+            while not os.path.exists("trains"):
+                time.sleep(0.05)
             os.kill(os.getpid(), 9)
         dist.all_reduce(total)
         print("rank", rank, "came through", flush=True)
@@ -107,6 +109,9 @@ class Nodes(SafelaunchTest):
     def test_all_nodes_start_again_together_as_the_profile_of_the_leader_says(self):
         (self.folder / "again.yaml").write_text("extends: basic\nretry: {backoff: 1s}\n")
         agents = self.on_two_hosts("--profile", "./again.yaml", "dies once")
+        events = self.folder / "node0" / "events.jsonl"
+        wait_until(lambda: events.exists() and '"e":"training"' in events.read_text(), what="the training")
+        (self.folder / "trains").touch()
         self.assertEqual(self.statuses(agents), [0, 0], self.both())
         self.assertIn("the training starts again with the same settings in 1s (1 of 5)", self.said(0))
         self.assertIn("rank 0 came through", self.said(0))
