@@ -172,6 +172,9 @@ struct TerminalLoan::Keys : std::enable_shared_from_this<Keys> {
 
   /// A job that no stop reaches may read without one: it waits there until it is seen to read.
   void let_read(ProcessId deaf_job) const { ::tcsetpgrp(master.get(), deaf_job.pid); }
+  [[nodiscard]] bool may_read(ProcessId job_) const {
+    return ::tcgetpgrp(master.get()) == job_.pid;
+  }
 
   /// False where the kernel has no room for it.
   static bool open(Descriptor& descriptor, int fd) {
@@ -294,7 +297,7 @@ void TerminalLoan::look(const Child& job) {
   if (is_read_without_a_stop(job.id(), keys_->master.get())) {
     drain_();
     keys_->lend(job.id());
-  } else if (has_in_group(job.id(), cannot_be_stopped)) {
+  } else if (!keys_->may_read(job.id()) && has_in_group(job.id(), cannot_be_stopped)) {
     keys_->let_read(job.id());
   }
 }

@@ -34,8 +34,7 @@ Result<Receiver> parse_receiver(std::string_view text) {
   forms.erase(forms.begin());
   return Error{
       Errc::usage,
-      fmt::format("'{}' is not the form of a webhook{}; there are slack, feishu, dingtalk, "
-                  "wecom and json",
+      fmt::format("'{}' is not the form of a webhook (slack, feishu, dingtalk, wecom, json){}",
                   form, did_you_mean(form, forms))};
 }
 

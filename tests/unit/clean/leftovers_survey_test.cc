@@ -140,8 +140,12 @@ TEST_CASE("what was started after the record of its run had ended is left alone"
   std::filesystem::create_directory(runs / "r1");
   const std::filesystem::path record = runs / "r1/outcome.json";
   std::ofstream(record) << "{}";
-  const auto claim = [&] { return find(survey({}, us), copy.id()); };
-  CHECK(claim()->claim == Claim::ours);
+  const auto claim = [&]() -> std::optional<Claim> {
+    const auto list = survey({}, us);
+    const auto* found = find(list, copy.id());
+    return found ? std::optional(found->claim) : std::nullopt;
+  };
+  CHECK(claim() == Claim::ours);
   std::filesystem::last_write_time(record, std::filesystem::file_time_type::clock::now() - 1h);
   CHECK_FALSE(claim());  // it holds nothing, so it is not even listed
 }

@@ -80,9 +80,9 @@ TEST_CASE("where files cannot be opened a living process is not told to be gone,
   const launch::ExitWatch watch(io, process,
                                 [&](std::optional<ExitStatus> status) { seen = status; });
   io.run_one();  // whatever comes first: the wrong news, or the next attempt to open it
+  none.reset();  // UBSan needs descriptors to look at what a check compares
   CHECK_FALSE(seen);
 
-  none.reset();
   ::kill(pid, SIGKILL);
   io.run();
   CHECK(seen == std::optional<ExitStatus>(Signaled{SIGKILL, false}));

@@ -380,8 +380,8 @@ TEST_CASE("a receiver with a wrong key or form is refused at its place", "[confi
   CHECK(refused("{comand: [a]}") ==
         "s.yaml:3:8: a receiver has no key 'comand'; did you mean 'command'?");
   CHECK(refused("{url: https://a.b/c, form: feishuu}") ==
-        "s.yaml:3:34: 'feishuu' is not the form of a webhook; did you mean 'feishu'?; there are "
-        "slack, feishu, dingtalk, wecom and json");
+        "s.yaml:3:34: 'feishuu' is not the form of a webhook (slack, feishu, dingtalk, wecom, "
+        "json); did you mean 'feishu'?");
   CHECK(refused("{url: https://a.b/c, form: command}").find("'command' is not the form") !=
         std::string::npos);
   CHECK(refused("{command: tell-me}") ==

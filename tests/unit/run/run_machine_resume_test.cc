@@ -101,34 +101,6 @@ TEST_CASE("an attempt with other settings begins from the checkpoint too, once o
   CHECK(appended(run) == Arguments{{}, {"--resume"}, {"--resume"}});
 }
 
-TEST_CASE("no training starts again that would only fail again, or that nobody wants to",
-          "[resume]") {
-  RunStory run = resuming();
-  AttemptRecord record = killed_in_training();
-  SECTION("the script's own exception") {
-    record = raised_in_training();
-  }
-  SECTION("the user's limit on attempts") {
-    run.plan.options.max_attempts = 1;
-  }
-  SECTION("a scheduler that has warned of the end") {
-    run.begin();
-    run.signal(SIGUSR1);
-    run.ends_with(record);
-    CHECK(run.exit_code());
-    CHECK(run.started().size() == 1);
-    return;
-  }
-  SECTION("a profile without resume") {
-    run.plan.chain.front().resume.reset();
-  }
-  run.begin();
-  run.ends_with(record);
-  CHECK(run.exit_code());
-  CHECK(run.started().size() == 1);
-  CHECK(run.asked_for_checkpoints.empty());
-}
-
 namespace {
 
 RunStory retrying() {
@@ -184,9 +156,10 @@ TEST_CASE("a signal during the pause ends the run at once", "[retry]") {
   }
 }
 
-TEST_CASE("nothing is started as it was that would only fail again, or that nobody wants to",
-          "[retry]") {
-  RunStory run = retrying();
+TEST_CASE("no training starts again that would only fail again, or that nobody wants to",
+          "[resume][retry]") {
+  RunStory run = GENERATE(true, false) ? resuming() : retrying();
+  profile::Profile& first = run.plan.chain.front();
   AttemptRecord record = killed_in_training();
   SECTION("the script's own exception") {
     record = raised_in_training();
@@ -194,8 +167,17 @@ TEST_CASE("nothing is started as it was that would only fail again, or that nobo
   SECTION("the user's limit on attempts") {
     run.plan.options.max_attempts = 1;
   }
+  SECTION("a scheduler that has warned of the end") {
+    run.begin();
+    run.signal(SIGUSR1);
+    run.ends_with(record);
+    CHECK(run.exit_code());
+    CHECK(run.started().size() == 1);
+    return;
+  }
   SECTION("a profile that does not say so") {
-    run.plan.chain.front().retry.reset();
+    first.resume.reset();
+    first.retry.reset();
   }
   SECTION("ranks that nodes start with which this one does not agree") {
     run.plan.spawn.emplace().nodes = 2;
@@ -204,6 +186,7 @@ TEST_CASE("nothing is started as it was that would only fail again, or that nobo
   run.ends_with(record);
   CHECK(run.exit_code());
   CHECK(run.started().size() == 1);
+  CHECK(run.asked_for_checkpoints.empty());
 }
 
 TEST_CASE("the leader of several nodes decides for all, and a member waits for its word",
