@@ -319,7 +319,7 @@ void Agent::follow_stop(const Heard& word) {
 }
 
 void Agent::attend(const Decision& go) {
-  const AttendHere wanted{go.watch, go.question, go.note};
+  const AttendHere wanted{go.watch, go.question, go.note, go.count};
   if (leader_ || wanted == running_->attends) return;
   running_->attends = wanted;
   actions_.push_back(wanted);

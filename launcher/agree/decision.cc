@@ -47,6 +47,7 @@ void each_field(auto& decision, auto&& field) requires(
   field("watch", decision.watch);
   field("question", decision.question);
   field("note", decision.note);
+  field("count", decision.count);
 }
 
 void each_field(auto& end, auto&& field) requires(
@@ -76,6 +77,7 @@ void each_field(auto& news, auto&& field) requires(
   field("ranks", news.ranks);
   field("answered", news.answered);
   field("answers", news.answers);
+  field("counts", news.counts);
 }
 
 struct Writes {

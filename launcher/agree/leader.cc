@@ -161,6 +161,7 @@ void Leader::start() {
   // Questions to the ranks of an earlier attempt must not be answered by those of this one.
   go.watch = false;
   go.question = 0;
+  go.count = 0;
   attention_ = {false, 0, go.note};
   stop_.reset();
   started_ = true;
@@ -179,6 +180,7 @@ void Leader::lead_attempt() {
   next.watch = attention_.watch;
   next.question = attention_.question;
   next.note = attention_.note;
+  next.count = attention_.count;
   if (next != *decision_) say(std::move(next));
 }
 

@@ -33,4 +33,11 @@ const char* name(Activity activity) {
   return "?";
 }
 
+Activity activity_named(std::string_view word) {
+  for (const Activity activity : {Activity::dead, Activity::stopped, Activity::quiet,
+                                  Activity::idling, Activity::working, Activity::attended})
+    if (word == name(activity)) return activity;
+  return Activity::unseen;
+}
+
 }  // namespace safelaunch

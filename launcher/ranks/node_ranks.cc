@@ -19,17 +19,6 @@ using RanksJson = nlohmann::json;
 // Enough for a line on the screen, and for the last words of an exception.
 constexpr std::size_t kLongestDoing = 200;
 constexpr std::size_t kLongestMessage = 4'096;
-constexpr std::size_t kLongestFrames = 8'192;
-
-constexpr std::array kActivities{Activity::dead,   Activity::stopped, Activity::quiet,
-                                 Activity::idling, Activity::working, Activity::attended,
-                                 Activity::unseen};
-
-Activity activity_named(std::string_view word) {
-  for (const Activity activity : kActivities)
-    if (word == name(activity)) return activity;
-  return Activity::unseen;
-}
 
 // ProcessId's own comparison would tell the same rank from itself on two agents.
 auto fields_of(const RankPicture& one) {
@@ -274,27 +263,6 @@ std::vector<RankActivity> activities_of(const NodeName& node,
     activities.push_back({one.rank, process, one.activity, on_node(one.doing, node)});
   }
   return activities;
-}
-
-std::string to_text(const RankAnswers& answers) {
-  RanksJson list = RanksJson::array();
-  for (const auto& [rank, stack] : answers.stacks)
-    list.push_back({{"rank", rank.value},
-                    {"where", stack.where},
-                    {"frames", cut(stack.frames, kLongestFrames)}});
-  return list.dump(-1, ' ', false, RanksJson::error_handler_t::replace);
-}
-
-Result<RankAnswers> answers_from(std::string_view text) {
-  const RanksJson list = parse_json<RanksJson>(text);
-  if (!list.is_array() || list.size() > static_cast<std::size_t>(kMostRanksOfANode))
-    return Error{Errc::peer_lost, "the answers of the ranks are not a list"};
-  RankAnswers answers;
-  for (const RanksJson& json : list)
-    if (const auto rank = number_of(json, "rank", 0, 10'000'000))
-      answers.stacks[Rank{*rank}] = {text_of(json, "where", kLongestMessage),
-                                     text_of(json, "frames", kLongestFrames)};
-  return answers;
 }
 
 }  // namespace safelaunch::ranks

@@ -33,12 +33,20 @@ std::string awaited(const MissingRank& suspect, const RankAnswers& answers) {
 // The screen describes a few of the places at which ranks stand.
 constexpr std::size_t kMostPlaces = 3;
 
+/// "on gpu-17"; empty for a rank of this node.
+std::string host_of(Rank rank, const RankAnswers& answers) {
+  const auto host = answers.hosts.find(rank);
+  return host == answers.hosts.end() ? std::string() : "on " + host->second;
+}
+
 std::string places_of(const std::vector<Rank>& ranks, const RankAnswers& answers) {
   std::vector<AlikeRanks> places;
-  for (const Rank rank : ranks)
-    if (const auto stack = answers.stacks.find(rank);
-        stack != answers.stacks.end() && !stack->second.where.empty())
-      add_alike(places, rank, stack->second.where);
+  for (const Rank rank : ranks) {
+    const auto stack = answers.stacks.find(rank);
+    if (stack == answers.stacks.end() || stack->second.where.empty()) continue;
+    const std::string host = host_of(rank, answers);
+    add_alike(places, rank, stack->second.where + (host.empty() ? "" : ", " + host));
+  }
   std::string text;
   for (const AlikeRanks& place : std::span(places).first(std::min(places.size(), kMostPlaces)))
     text += fmt::format("; {} {} in {}", rank_list(place.ranks),
@@ -147,18 +155,23 @@ void AnswersOfNodes::forget_former() {
 bool AnswersOfNodes::take_own(const RankAnswers& answers) {
   if (!std::exchange(own_open_, false)) return false;
   forget_former();
-  answers_.collectives = answers.collectives;
-  answers_.silent = answers.silent;
   answers_.locks = answers.locks;
   answers_.nameless = answers.nameless;
   for (const auto& [rank, stack] : answers.stacks) answers_.stacks.insert_or_assign(rank, stack);
+  for (const auto& [rank, seen] : answers.collectives)
+    answers_.collectives.insert_or_assign(rank, seen);
+  for (const auto& [rank, seen] : answers.silent) answers_.silent.insert_or_assign(rank, seen);
   return open_.empty();
 }
 
-bool AnswersOfNodes::take(int seat, const RankAnswers& answers) {
+bool AnswersOfNodes::take(int seat, const std::string& host, const RankAnswers& answers) {
   if (open_.erase(seat) == 0) return false;
   forget_former();
   answers_.stacks.insert(answers.stacks.begin(), answers.stacks.end());
+  answers_.collectives.insert(answers.collectives.begin(), answers.collectives.end());
+  answers_.silent.insert(answers.silent.begin(), answers.silent.end());
+  for (const auto& [rank, stack] : answers.stacks) answers_.hosts[rank] = host;
+  for (const auto& [rank, activity] : answers.silent) answers_.hosts[rank] = host;
   return !own_open_ && open_.empty();
 }
 
@@ -216,7 +229,7 @@ Failure verdict_of(const watch::StallReport& report, const RankAnswers& answers)
   for (const Rank rank : compared.waiting)
     if (std::ranges::find(behind, rank) == behind.end()) verdict.waiting.push_back(rank);
   for (const Rank rank : behind) {
-    verdict.missing.push_back({.rank = rank, .known = false});
+    verdict.missing.push_back({.rank = rank, .doing = host_of(rank, answers), .known = false});
     if (const auto seen = report.activities.find(rank); seen != report.activities.end())
       verdict.missing.back().activity = seen->second;
   }

@@ -121,7 +121,14 @@ RankWatch::RankWatch(const Services& services, RankWatchConfig config, OnRanksTe
       shown_(services.io, services.disk),
       nodes_answer_(services.io),
       show_(services.io),
-      stall_(services.io, config_.stall, ranks_now(), tell_, [this](int id) { ask_counters(id); }),
+      stall_(services.io, config_.stall, ranks_now(), tell_,
+             [this](int id) {
+               ask_counters(id);
+               tell_(AskCounts{id});
+             }),
+      counts_(
+          services.io, ranks_now(), [this](int id) { ask_counters(id); },
+          [this](const NodeCounts& counts) { tell_(TellCounts{counts}); }),
       nccl_(services.io, config_.nccl,
             {.whose =
                  [this](const nccl::ProcessName& who, const std::optional<nccl::Part>& part) {
@@ -185,6 +192,7 @@ void RankWatch::ended(Rank rank, ProcessId process, const std::optional<ExitStat
 
 void RankWatch::saw_output(output::StreamId stream, std::string_view bytes) {
   stall_.saw_output();
+  counts_.saw_output();
   usage_.look();
   if (machine_.judging()) nccl_.saw_output(stream, bytes);
 }
@@ -232,8 +240,8 @@ void RankWatch::hear_answers(RankAnswers answers, Duration limit) {
   });
 }
 
-void RankWatch::node_answered(int seat, const RankAnswers& answers) {
-  if (answers_.take(seat, answers)) tell_answers();
+void RankWatch::node_answered(const NodeName& node, const RankAnswers& answers) {
+  if (answers_.take(node.seat, node.host, answers)) tell_answers();
 }
 
 void RankWatch::tell_answers() {
@@ -390,7 +398,8 @@ void RankWatch::perform(const PassAnswer& pass) {
       counters && pass.rank) {
     shown_.answered(pass.process, *counters);
     stall_.answered(*pass.rank, *counters);
-    const std::int64_t finished = sum_of(counters->groups).finished;
+    counts_.answered(*pass.rank, *counters);
+    const std::int64_t finished = counted_by(*counters).collectives.finished;
     usage_.counted(*pass.rank, finished);
     services_.log.tell(report::record::Counted{pass.rank->value, finished});
   }
@@ -412,6 +421,7 @@ void RankWatch::perform(const BeginTraining&) {
   standstill_.end();
   tell_(ShowStatus{});
   tell_(TrainingBegan{});
+  if (config_.stages.judged_elsewhere) return;  // the leader tells of a standstill
   const auto is_gloo = [](const std::string& backend) { return backend == "gloo"; };
   const bool sleeps = std::ranges::all_of(machine_.seen().backends, is_gloo);
   stall_.begin(machine_.stages().world_size(),

@@ -30,13 +30,6 @@ bool waits_in_a_stage(const watch::RankState& rank) {
   return false;
 }
 
-// -1 is torch's word for "none yet".
-void add_count(std::int64_t count, std::int64_t& sum) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  count = std::max<std::int64_t>(count, 0);
-  sum = count > kMost - sum ? kMost : sum + count;
-}
-
 // Empty where nobody holds it.
 std::string holder_in_words(const host::LeftFile& lock) {
   if (const auto pid = host::locked_by(lock))
@@ -73,15 +66,6 @@ watch::StallReport with_unseen(watch::StallReport report,
 
 }  // namespace
 
-watch::Collectives sum_of(const std::map<std::string, watch::GroupCounters>& groups) {
-  watch::Collectives sum{.groups = static_cast<int>(groups.size())};
-  for (const auto& [group, counters] : groups) {
-    add_count(counters.enqueued, sum.begun);
-    add_count(counters.completed, sum.finished);
-  }
-  return sum;
-}
-
 void StallWatch::begin(int ranks, watch::Stall::Waiting waiting) {
   if (timeout_.off()) return;
   stall_.emplace(timeout_, Clock::now(), ranks, waiting);
@@ -99,11 +83,19 @@ void StallWatch::saw_output() {
 
 void StallWatch::answered(Rank rank, const watch::CountersAnswer& answer) {
   if (!stall_) return;
-  using Standing = watch::Stall::Standing;
-  stall_->on_counters(rank, sum_of(answer.groups), Clock::now(),
-                      answer.meets    ? Standing::meets
-                      : answer.stands ? Standing::stands
-                                      : Standing::no);
+  const RankCounted counted = counted_by(answer);
+  stall_->on_counters(rank, counted.collectives, Clock::now(), counted.standing);
+  rearm();
+}
+
+void StallWatch::answered(int seat, const NodeCounts& counts) {
+  if (!stall_ || counts.question != questions_ || unanswered_.erase(seat) == 0) return;
+  const TimePoint now = Clock::now();
+  for (const auto& [rank, counted] : counts.ranks)
+    stall_->on_counters(rank, counted.collectives, now, counted.standing);
+  take({counts.activities, counts.others_work ? std::optional(Activity::working) : std::nullopt});
+  if (counts.wrote) stall_->on_output(now);
+  stall_->on_unanswered(unanswered_.size());
   rearm();
 }
 
@@ -113,30 +105,32 @@ void StallWatch::rearm() {
   timer_.set(*next, [this] { tick(); });
 }
 
-// A look tells of all that was done since the look before.
-void StallWatch::look() {
+void StallWatch::take(const TrainingLook::Seen& seen) {
   const TimePoint now = Clock::now();
-  std::set<ProcessId> known;
-  for (const auto& [rank, state] : ranks_) {
-    if (!state.alive() || !state.process()->is_here()) continue;
-    known.insert(*state.process());
-    if (const auto seen = sampler_.look(rank, *state.process(), now))
-      stall_->on_activity(rank, seen->activity, now);
-  }
-  if (const auto others = sampler_.look_at_others(host::self(), known, now))
-    stall_->on_others(others->activity, now);
+  for (const auto& [rank, activity] : seen.ranks)
+    if (activity != Activity::unseen) stall_->on_activity(rank, activity, now);
+  if (seen.others) stall_->on_others(*seen.others, now);
+}
+
+// A node without live ranks answers nothing.
+void StallWatch::ask() {
+  unanswered_.clear();
+  for (const auto& [rank, state] : ranks_)
+    if (state.alive() && !state.process()->is_here()) unanswered_.insert(state.process()->node);
+  stall_->on_unanswered(unanswered_.size());
+  ask_(++questions_);
 }
 
 void StallWatch::tick() {
   if (!stall_) return;
-  look();
+  take(look_.look(ranks_, Clock::now()));
   if (const auto action = stall_->tick(Clock::now())) {
     if (const auto* report = std::get_if<watch::StallReport>(&*action))
       tell_(TrainingStalled{with_unseen(*report, ranks_)});
     else if (const auto* over = std::get_if<watch::StallOver>(&*action))
       tell_(TrainingMoves{over->stood});
     else
-      ask_(++questions_);
+      ask();
   }
   rearm();
 }

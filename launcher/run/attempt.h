@@ -51,9 +51,10 @@ struct AttemptStops {};
 /// The news of an attempt for its run: of its ranks; a signal, by a key that the job's terminal
 /// got; training that stands still, or moves again; the ranks' answers to ask_for_leader(). Its
 /// record is the last word, behind which it may be destroyed.
-using AttemptTell = std::variant<ranks::TellMeeting, ranks::RanksWait, ranks::TellPicture,
-                                 ranks::AskNodes, ranks::RanksAnswered, AttemptStops,
-                                 launch::ReceivedSignal, report::record::Stall, AttemptRecord>;
+using AttemptTell =
+    std::variant<ranks::TellMeeting, ranks::RanksWait, ranks::TellPicture, ranks::AskNodes,
+                 ranks::AskCounts, ranks::TellCounts, ranks::RanksAnswered, AttemptStops,
+                 launch::ReceivedSignal, report::record::Stall, AttemptRecord>;
 
 /// One start of the command under one profile: performs what an AttemptMachine decides. Starts the
 /// command, has its ranks watched, stops it whole, and is over when no process of it lives and all

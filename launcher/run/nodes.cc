@@ -9,6 +9,7 @@
 #include "safelaunch/nodes/node_evidence.h"
 #include "safelaunch/nodes/node_facts.h"
 #include "safelaunch/nodes/own_doors.h"
+#include "safelaunch/ranks/node_answers.h"
 
 // A lease is held from the moment in which an attempt is agreed on, before any rank runs, until the
 // attempt is over here. News of another node is taken only where it is of this very attempt, or
@@ -19,6 +20,9 @@ namespace {
 
 // The ranks of one node have this long to answer the leader's question.
 constexpr Duration kRanksAnswerWithin{1'000};
+
+// The rest of a standing has room beside it.
+constexpr std::size_t kLongestAnswers = agree::kLongestText / 2;
 
 // A visit takes a second at most; the rest is the board's way.
 constexpr Duration kWaysWithin{2'000};
@@ -99,16 +103,27 @@ void Nodes::take(const ranks::TellPicture& picture) {
 void Nodes::take(const ranks::RanksWait& news) {
   if (!leads() || news.wait == watching_) return;
   watching_ = news.wait;
-  party_->take(agree::AttentionWanted{watching_, question_});
+  attend();
 }
 
 void Nodes::take(const ranks::AskNodes&) {
-  party_->take(agree::AttentionWanted{watching_, ++question_});
+  ++question_;
+  attend();
+}
+
+void Nodes::take(const ranks::AskCounts& ask) {
+  count_ = ask.question;
+  attend();
+}
+
+void Nodes::take(const ranks::TellCounts& told) {
+  news_.counts = to_text(told.counts);
+  publish();
 }
 
 void Nodes::take(const ranks::RanksAnswered& news) {
   news_.answered = question_;
-  news_.answers = listener_.redact(to_text(news.answers));
+  news_.answers = listener_.redact(to_text(news.answers, kLongestAnswers));
   publish();
 }
 
@@ -141,6 +156,8 @@ void Nodes::party_wants(const agree::AgentAction& action) {
 void Nodes::hear(const agree::StartHere& start) {
   close_doors();
   attempt_ = start.go.attempt;
+  count_ = 0;
+  news_.counts.clear();
   // Before any rank runs: this process may be stopped in its next moment.
   holds_lease_ = true;
   launch::hold_lease(lease_until_);
@@ -176,6 +193,7 @@ void Nodes::hear(const agree::AttendHere& attend) {
   Attempt* attempt = listener_.attempt();
   if (attempt == nullptr) return;
   attempt->watch().take(ranks::LeaderWatches{attend.watch});
+  attempt->watch().count_for_leader(attend.count);
   if (attend.question == 0 || attend.question == question_) return;
   question_ = attend.question;
   attempt->ask_for_leader(kRanksAnswerWithin);
@@ -256,6 +274,7 @@ void Nodes::hear(const agree::NodeTold& told) {
   note_ways();
   take_ranks(node);
   take_answers(node, answered);
+  take_counts(node);
 }
 
 void Nodes::take_ranks(const OtherNode& node) {
@@ -271,7 +290,16 @@ void Nodes::take_answers(const OtherNode& node, int before) {
   Attempt* attempt = listener_.attempt();
   if (attempt == nullptr || node.news.answered == before || node.news.answered != question_) return;
   const Result<ranks::RankAnswers> answers = ranks::answers_from(node.news.answers);
-  if (answers) attempt->watch().node_answered(node.name.seat, *answers);
+  if (answers) attempt->watch().node_answered(node.name, *answers);
+}
+
+// Each piece of news repeats the last counters; the watch knows whether they answer its question.
+void Nodes::take_counts(const OtherNode& node) {
+  Attempt* attempt = listener_.attempt();
+  if (attempt == nullptr || node.news.counts.empty() || node.news.attempt != attempt_) return;
+  const Result<ranks::NodeCounts> counts = ranks::counts_from(node.news.counts);
+  if (!counts) return log_warning(fmt::format("{}: {}", node.name.host, counts.error().message));
+  attempt->watch().node_counted(node.name.seat, *counts);
 }
 
 void Nodes::hear(const agree::NodeSilent& silent) {

@@ -58,6 +58,8 @@ class Nodes final : nodes::Party::Listener {
   void take(const ranks::TellPicture& picture);
   void take(const ranks::RanksWait& news);
   void take(const ranks::AskNodes&);
+  void take(const ranks::AskCounts& ask);
+  void take(const ranks::TellCounts& told);
   void take(const ranks::RanksAnswered& news);
   /// It is being stopped, and all others with it.
   void attempt_stops(const std::string& why);
@@ -89,6 +91,8 @@ class Nodes final : nodes::Party::Listener {
   void publish() { party_->take(agree::NewsHere{news_}); }
   void take_ranks(const OtherNode& node);
   void take_answers(const OtherNode& node, int before);
+  void take_counts(const OtherNode& node);
+  void attend() { party_->take(agree::AttentionWanted{watching_, question_, {}, count_}); }
   void open_doors();
   void close_doors();
   [[nodiscard]] bool begin_mesh();
@@ -111,6 +115,7 @@ class Nodes final : nodes::Party::Listener {
   bool holds_lease_ = false;  ///< the lease is held: ranks run, or will at once
   int attempt_ = 0;           ///< the number of the attempt that runs, or ran last
   int question_ = 0;  ///< the number of our question to the others, or of the leader's to our ranks
+  int count_ = 0;     ///< the number of our question to the others for counters, in this attempt
   bool watching_ = false;  ///< the others are to show us their ranks
 };
 

@@ -122,7 +122,8 @@ bool Stall::somebody_waits() const {
 // Counted from two questions too: after a while in which nobody ran, as after Ctrl-Z, all would be
 // due at once, before anything could be heard.
 bool Stall::stands_still() const {
-  if (asked_ < 2 || asked_at_ < moved_at_ + std::max(limit(), 2 * told_)) return false;
+  if (unanswered_ > 0 || asked_ < 2 || asked_at_ < moved_at_ + std::max(limit(), 2 * told_))
+    return false;
   return timeout_.after || (!output_counts() && somebody_waits());
 }
 
@@ -137,7 +138,8 @@ std::vector<Rank> Stall::working() const {
 }
 
 bool Stall::works_long() const {
-  if (timeout_.after || output_counts() || told_ != Duration::zero()) return false;
+  if (timeout_.after || output_counts() || told_ != Duration::zero() || unanswered_ > 0)
+    return false;
   const Duration usual =
       longest_step_ ? std::max(kShortestLongWork, 2 * *longest_step_) : kBeforeAnyPause;
   const auto waits_in_one = [](const auto& one) { return one.second.waits(); };

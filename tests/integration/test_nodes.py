@@ -39,6 +39,17 @@ RANK = """
         print("rank", rank, "came through", flush=True)
     if what == "long":
         time.sleep(1000)
+
+    def looks_elsewhere():
+        print("rank", rank, "looks elsewhere", flush=True)
+        time.sleep(1000)
+
+    if what == "stalls":
+        for step in range(5):
+            dist.all_reduce(total)
+        if rank == world - 1:
+            looks_elsewhere()
+        dist.all_reduce(total)
 """
 
 
@@ -116,6 +127,16 @@ class Nodes(SafelaunchTest):
         self.assertIn("the training starts again with the same settings in 1s (1 of 5)", self.said(0))
         self.assertIn("rank 0 came through", self.said(0))
         self.assertIn("rank 2 came through", self.said(1))
+
+    def test_a_standstill_of_the_training_names_the_rank_of_another_node_and_ends_all(self):
+        (self.folder / "ends.yaml").write_text("extends: basic\ntimeouts: {stall: 6s}\non_stall: kill\n")
+        agents = self.on_two_hosts("--profile", "./ends.yaml", "stalls")
+        self.assertEqual(self.statuses(agents), [124, 124], self.both())
+        self.assertIn("rank 2 is behind (6 of 7 collectives begun); rank 2 never called all_reduce", self.said(0))
+        self.assertRegex(self.said(0), r"rank 2 is in train.py:\d+ looks_elsewhere, on node1\n")
+        self.assertRegex(self.said(0), r"--> train.py:\d+ in looks_elsewhere")
+        self.assertIn("It was idling, on node1.", self.said(0))
+        self.assertRegex(self.said(1), r"node0: no collective finished for \d+s; rank 2 is behind")
 
     def test_an_interface_that_is_cut_between_the_nodes_is_named_and_the_one_that_works(self):
         self.make_hosts(2)

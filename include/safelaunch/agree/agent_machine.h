@@ -51,11 +51,12 @@ struct EndWanted {
   std::string why;
 };
 /// The leader's wish has changed: ranks wait somewhere, or none waits any longer, or it asks where
-/// they stand, or it has something to tell the attempt of every node.
+/// they stand, or how far they have come, or it has something to tell the attempt of every node.
 struct AttentionWanted {
   bool watch = false;
   int question = 0;
   std::string note{};
+  int count = 0;
 };
 /// To the leader, before the first attempt: all nodes are ready, and shall try to reach each other
 /// at these doors. An AttemptWanted that follows waits until each is ready again.
@@ -111,12 +112,13 @@ struct KillHere {
 struct HoldLease {
   TimePoint until;
 };
-/// Publish from now on what this node's ranks do, or stop publishing it; and answer this question.
-/// Only members get it: the leader's own run has wanted it.
+/// Publish from now on what this node's ranks do, or stop publishing it; and answer these
+/// questions. Only members get it: the leader's own run has wanted it.
 struct AttendHere {
   bool watch = false;
   int question = 0;
   std::string note{};
+  int count = 0;
   bool operator==(const AttendHere&) const = default;
 };
 /// Try to reach the other nodes at these doors, and publish what came of it.

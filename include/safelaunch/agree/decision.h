@@ -47,6 +47,8 @@ struct Decision {
   /// go: what the leader's run tells the attempt of every node, JSON made by the run. It may change
   /// while the attempt runs.
   std::string note{};
+  /// The number of the last question how many collectives the ranks have finished.
+  int count = 0;
   bool operator==(const Decision&) const = default;
 };
 
@@ -92,6 +94,7 @@ struct NodeNews {
   std::string ranks{};           ///< a snapshot of what the node's ranks do, JSON made by the run
   int answered = 0;              ///< the number of the question that `answers` answers
   std::string answers{};         ///< the places where its ranks stand, JSON made by the run
+  std::string counts{};          ///< how far they have come in training, JSON made by the run
   bool operator==(const NodeNews&) const = default;
 };
 

@@ -47,6 +47,8 @@ enum class Activity {
 };
 
 [[nodiscard]] const char* name(Activity activity);
+/// The activity of that name; any other word is none that was seen.
+[[nodiscard]] Activity activity_named(std::string_view word);
 
 /// A process was found to be a rank. The event comes again when more is known of the process.
 struct RankStarted {

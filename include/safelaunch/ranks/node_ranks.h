@@ -65,8 +65,4 @@ struct NodeName {
 [[nodiscard]] std::vector<RankActivity> activities_of(const NodeName& node,
                                                       const std::vector<RankPicture>& ranks);
 
-/// The places at which ranks stand, as an agent publishes them when it is asked.
-[[nodiscard]] std::string to_text(const RankAnswers& answers);
-[[nodiscard]] Result<RankAnswers> answers_from(std::string_view text);
-
 }  // namespace safelaunch::ranks

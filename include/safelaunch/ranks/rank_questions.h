@@ -28,7 +28,8 @@ struct RankAnswers {
   std::map<Rank, watch::RankCollectives> collectives;
   LockWaits locks{};       ///< the locks for which ranks of this node wait
   std::string nameless{};  ///< processes of this node that may yet come as a rank, in words
-  std::map<Rank, Activity> silent{};  ///< the other live ranks, and what they seem to do
+  std::map<Rank, Activity> silent{};    ///< the other live ranks, and what they seem to do
+  std::map<Rank, std::string> hosts{};  ///< of the ranks of other nodes
 };
 
 /// How ranks wait until another process has built an extension of torch's: up to torch 2.13 until
@@ -98,7 +99,7 @@ class AnswersOfNodes {
 
   /// These return true where nobody is left to answer.
   [[nodiscard]] bool take_own(const RankAnswers& answers);
-  [[nodiscard]] bool take(int seat, const RankAnswers& answers);
+  [[nodiscard]] bool take(int seat, const std::string& host, const RankAnswers& answers);
   /// The nodes that have not answered are waited for no longer.
   void close();
 

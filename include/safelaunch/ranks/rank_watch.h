@@ -82,7 +82,10 @@ class RankWatch final : watch::HookChannel::Listener {
   void ask_ranks(const std::filesystem::path& directory, Duration limit, Whom whom = Whom::all);
 
   /// Several nodes: the agent of another one has told this of its ranks.
-  void node_answered(int seat, const RankAnswers& answers);
+  void node_answered(const NodeName& node, const RankAnswers& answers);
+  void node_counted(int seat, const NodeCounts& counts) { stall_.answered(seat, counts); }
+  /// The leader asks how far the ranks of this node have come; TellCounts follows.
+  void count_for_leader(int question) { counts_.begin(question); }
   /// The present state of this node's ranks.
   [[nodiscard]] std::vector<RankPicture> picture() const {
     return picture_of(ranks_now(), Clock::now());
@@ -148,6 +151,7 @@ class RankWatch final : watch::HookChannel::Listener {
   bool ranks_wait_ = false;
   std::vector<RankPicture> shown_picture_;
   StallWatch stall_;
+  CountRound counts_;
   nccl::Watch nccl_;
   DriverWatch driver_;
   StandstillWatch standstill_;

@@ -7,6 +7,7 @@
 
 #include "safelaunch/base/failure.h"
 #include "safelaunch/nccl/watch.h"
+#include "safelaunch/ranks/node_counts.h"
 #include "safelaunch/ranks/node_ranks.h"
 #include "safelaunch/ranks/rank_questions.h"
 #include "safelaunch/watch/stall.h"
@@ -63,11 +64,20 @@ struct TellPicture {
 /// Ask the agents of the other nodes where their ranks stand; RankWatch::node_answered() follows
 /// for each.
 struct AskNodes {};
+/// Ask the agents of the other nodes how far their ranks have come in training;
+/// RankWatch::node_counted() follows for each.
+struct AskCounts {
+  int question = 0;
+};
+/// The answer of this node, for the leader.
+struct TellCounts {
+  NodeCounts counts;
+};
 
 using RanksTell =
     std::variant<TellVerdict, TellMeeting, TrainingBegan, TrainingStalled, TrainingMoves,
                  ShowStatus, ShowWaiting, TellNotice, NcclSpoke, RanksAnswered, TellNewLife,
-                 TellRanksGone, RanksWait, TellPicture, AskNodes>;
+                 TellRanksGone, RanksWait, TellPicture, AskNodes, AskCounts, TellCounts>;
 using OnRanksTell = std::function<void(const RanksTell&)>;
 
 }  // namespace safelaunch::ranks

@@ -9,6 +9,7 @@
 #include "safelaunch/clean/stale.h"
 #include "safelaunch/clean/stale_file.h"
 #include "safelaunch/host/activity.h"
+#include "safelaunch/ranks/node_counts.h"
 #include "safelaunch/ranks/ranks_tell.h"
 #include "safelaunch/watch/activity_sampler.h"
 #include "safelaunch/watch/hook_message.h"
@@ -20,16 +21,12 @@ namespace safelaunch::ranks {
 
 struct AllStandStill;
 
-/// The collectives of one rank over all its groups, as its hook counts them. The sums fit whatever
-/// a hook claims, since it may be anybody's program.
-[[nodiscard]] watch::Collectives sum_of(const std::map<std::string, watch::GroupCounters>& groups);
-
-/// Drives `Stall` during training: its timer, and the questions to the hooks. With a timeout of 0
-/// it never wakes up.
+/// Drives `Stall` during training: its timer, and the questions to the hooks, and to the other
+/// nodes on which ranks live. With a timeout of 0 it never wakes up.
 class StallWatch {
  public:
-  /// `ranks` are those of the job as they are seen at present. `ask` is to ask all hooks for their
-  /// counters, under this number.
+  /// `ranks` are those of the job as they are seen at present. `ask` is to ask all hooks, and the
+  /// other nodes, for their counters, under this number.
   StallWatch(boost::asio::io_context& io, StallTimeout timeout,
              const std::map<Rank, watch::RankState>& ranks, OnRanksTell tell,
              std::function<void(int)> ask)
@@ -44,12 +41,15 @@ class StallWatch {
   void end();
   void saw_output();
   void answered(Rank rank, const watch::CountersAnswer& answer);
+  /// The agent of another node has answered.
+  void answered(int seat, const NodeCounts& counts);
   [[nodiscard]] bool somebody_meets() const { return stall_ && stall_->somebody_meets(); }
 
  private:
   void rearm();
   void tick();
-  void look();
+  void take(const TrainingLook::Seen& seen);
+  void ask();
 
   Alarm timer_;
   StallTimeout timeout_;
@@ -57,9 +57,9 @@ class StallWatch {
   OnRanksTell tell_;
   std::function<void(int)> ask_;
   std::optional<watch::Stall> stall_;
-  host::Procfs table_;
-  watch::ActivitySampler sampler_{table_};
+  TrainingLook look_;
   int questions_ = 0;
+  std::set<int> unanswered_;  // the other nodes that were asked
 };
 
 /// Looks, rarely, whether all ranks stand still although none waits for another, and no process of

@@ -91,6 +91,8 @@ class Stall {
   /// What the processes of the job do that nobody knows as ranks: one of them may come to the
   /// meeting.
   void on_others(Activity activity, TimePoint now);
+  /// How many other nodes have not answered the last question: without them nothing is told.
+  void on_unanswered(std::size_t nodes) { unanswered_ = nodes; }
   /// Whether ranks wait for others to make a group.
   [[nodiscard]] bool somebody_meets() const { return !meeting_.empty(); }
   [[nodiscard]] std::optional<StallAction> tick(TimePoint now);
@@ -114,7 +116,8 @@ class Stall {
   Waiting waiting_;
   TimePoint moved_at_;
   TimePoint asked_at_;
-  int asked_ = 0;                            // since it has moved
+  int asked_ = 0;  // since it has moved
+  std::size_t unanswered_ = 0;
   bool known_ = false;                       // who counts: all were asked once
   std::optional<TimePoint> compared_since_;  // the first answer
   std::optional<Duration> longest_pause_;

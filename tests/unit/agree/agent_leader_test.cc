@@ -407,11 +407,12 @@ TEST_CASE("the leader's questions go to all with the word that is in force", "[a
   AgentStory agent;
   agent.leads_attempt();
   (void)agent.deeds();
-  agent.on(AttentionWanted{true, 4});
+  agent.on(AttentionWanted{true, 4, {}, 2});
   const auto said = decision_from(agent.all<Say>().front().word.text);
   CHECK(said->order == Order::go);
   CHECK(said->watch);
   CHECK(said->question == 4);
+  CHECK(said->count == 2);
   CHECK(said->gathered == 1);
   agent.echo();
   CHECK(agent.deeds() == "say 1.3 go 1");

@@ -336,12 +336,15 @@ TEST_CASE("a member answers what the leader asks, each question once", "[agree]"
   agent.forget();
   Decision go{.order = Order::go, .attempt = 1, .gathered = 1, .profile = "basic", .watch = true};
   agent.hears(go);
-  CHECK(agent.deeds() == "attend true 0");
+  CHECK(agent.deeds() == "attend true 0 0");
   go.question = 3;
   agent.hears(go);
-  CHECK(agent.deeds() == "attend true 3");
+  CHECK(agent.deeds() == "attend true 3 0");
   agent.hears(go);
   CHECK(agent.deeds().empty());
+  go.count = 1;
+  agent.hears(go);
+  CHECK(agent.deeds() == "attend true 3 1");
 }
 
 TEST_CASE("the end of the run stops what runs, with the signal", "[agree]") {

@@ -40,7 +40,7 @@ struct ActionWord {
   std::string operator()(const KillHere&) const { return "kill"; }
   std::string operator()(const HoldLease&) const { return "hold"; }
   std::string operator()(const AttendHere& one) const {
-    return fmt::format("attend {} {}", one.watch, one.question);
+    return fmt::format("attend {} {} {}", one.watch, one.question, one.count);
   }
   std::string operator()(const ReachOthers& one) const { return "reach " + one.doors; }
   std::string operator()(const AllReady&) const { return "all ready"; }

@@ -26,6 +26,7 @@ Decision full_decision() {
   decision.watch = true;
   decision.question = 4;
   decision.note = "groups";
+  decision.count = 5;
   return decision;
 }
 
@@ -47,6 +48,7 @@ NodeNews full_news() {
   news.ranks = "[]";
   news.answered = 4;
   news.answers = "{}";
+  news.counts = "{}";
   return news;
 }
 

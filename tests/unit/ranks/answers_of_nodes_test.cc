@@ -43,13 +43,13 @@ TEST_CASE("the answer of every node is waited for, in whatever order they come",
   SECTION("our own first") {
     round.begin({1, 2});
     CHECK_FALSE(round.take_own(stands(0, "a.py:1")));
-    CHECK_FALSE(round.take(1, stands(4, "b.py:2")));
-    CHECK(round.take(2, stands(8, "c.py:3")));
+    CHECK_FALSE(round.take(1, "gpu-1", stands(4, "b.py:2")));
+    CHECK(round.take(2, "gpu-2", stands(8, "c.py:3")));
   }
   SECTION("our own last") {
     round.begin({1, 2});
-    CHECK_FALSE(round.take(2, stands(8, "c.py:3")));
-    CHECK_FALSE(round.take(1, stands(4, "b.py:2")));
+    CHECK_FALSE(round.take(2, "gpu-2", stands(8, "c.py:3")));
+    CHECK_FALSE(round.take(1, "gpu-1", stands(4, "b.py:2")));
     CHECK(round.take_own(stands(0, "a.py:1")));
   }
   CHECK(places(round) == "0: a.py:1\n4: b.py:2\n8: c.py:3\n");
@@ -58,9 +58,9 @@ TEST_CASE("the answer of every node is waited for, in whatever order they come",
 TEST_CASE("a node that was not asked, or has answered, says nothing more", "[answers_of_nodes]") {
   AnswersOfNodes round;
   round.begin({1});
-  CHECK_FALSE(round.take(2, stands(8, "c.py:3")));
-  CHECK_FALSE(round.take(1, stands(4, "b.py:2")));
-  CHECK_FALSE(round.take(1, stands(4, "elsewhere")));
+  CHECK_FALSE(round.take(2, "gpu-2", stands(8, "c.py:3")));
+  CHECK_FALSE(round.take(1, "gpu-1", stands(4, "b.py:2")));
+  CHECK_FALSE(round.take(1, "gpu-1", stands(4, "elsewhere")));
   CHECK(round.take_own({}));
   CHECK_FALSE(round.take_own(stands(0, "late")));
   CHECK(places(round) == "4: b.py:2\n");
@@ -69,7 +69,7 @@ TEST_CASE("a node that was not asked, or has answered, says nothing more", "[ans
 TEST_CASE("before the first question nobody's answer counts", "[answers_of_nodes]") {
   AnswersOfNodes round;
   CHECK_FALSE(round.take_own(stands(0, "a.py:1")));
-  CHECK_FALSE(round.take(1, stands(4, "b.py:2")));
+  CHECK_FALSE(round.take(1, "gpu-1", stands(4, "b.py:2")));
   CHECK(places(round).empty());
 }
 
@@ -78,7 +78,7 @@ TEST_CASE("who has not answered in time is waited for no longer", "[answers_of_n
   round.begin({1});
   CHECK_FALSE(round.take_own(stands(0, "a.py:1")));
   round.close();
-  CHECK_FALSE(round.take(1, stands(4, "late")));
+  CHECK_FALSE(round.take(1, "gpu-1", stands(4, "late")));
   CHECK(places(round) == "0: a.py:1\n");
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("until somebody answers again the former answers are known", "[answers
   (void)round.take_own(stands(0, "a.py:1"));
   round.begin({1});
   CHECK(places(round) == "0: a.py:1\n");
-  CHECK_FALSE(round.take(1, stands(4, "b.py:2")));
+  CHECK_FALSE(round.take(1, "gpu-1", stands(4, "b.py:2")));
   CHECK(places(round) == "4: b.py:2\n");
 }
 
@@ -112,30 +112,30 @@ TEST_CASE("a second question does not take the answers of the first for its own"
   (void)round.take_own(stands(0, "a.py:1"));
   round.begin({1});
   CHECK(round.question() != first);
-  CHECK_FALSE(round.take(1, stands(4, "b.py:2")));  // our own have not answered this one
+  CHECK_FALSE(round.take(1, "gpu-1", stands(4, "b.py:2")));  // our own have not answered this one
   CHECK(round.take_own(stands(0, "c.py:3")));
 }
 
 TEST_CASE("of a rank that another node claims, too, our own answer counts", "[answers_of_nodes]") {
   AnswersOfNodes round;
   round.begin({1});
-  (void)round.take(1, stands(0, "theirs"));
+  (void)round.take(1, "gpu-1", stands(0, "theirs"));
   (void)round.take_own(stands(0, "ours"));
   CHECK(places(round) == "0: ours\n");
   round.begin({1});
   (void)round.take_own(stands(0, "ours"));
-  (void)round.take(1, stands(0, "theirs"));
+  (void)round.take(1, "gpu-1", stands(0, "theirs"));
   CHECK(places(round) == "0: ours\n");
 }
 
-TEST_CASE("the collectives are those of this node's ranks, at the last question",
+TEST_CASE("the collectives are those of the ranks of all nodes, at the last question",
           "[answers_of_nodes]") {
   AnswersOfNodes round;
   round.begin({1});
-  (void)round.take(1, calls(4, "all_gather"));
+  (void)round.take(1, "gpu-1", calls(4, "all_gather"));
   (void)round.take_own(calls(0, "all_reduce"));
-  CHECK(round.answers().collectives.size() == 1);
-  CHECK(round.answers().collectives.contains(Rank{0}));
+  CHECK(round.answers().collectives.size() == 2);
+  CHECK(round.answers().collectives.at(Rank{0}).last.front().operation == "all_reduce");
   round.begin({});
   (void)round.take_own({});
   CHECK(round.answers().collectives.empty());

@@ -234,16 +234,6 @@ TEST_CASE("where the leader watches, a member looks at its ranks though none of 
   CHECK(job.all<SampleRanks>().size() == looked);
 }
 
-TEST_CASE("the places at which ranks stand travel to the leader", "[nodes]") {
-  RankAnswers answers;
-  answers.stacks[Rank{5}] = {"train.py:40 load_data", "load_data (train.py:40)\nmain\n"};
-  const auto read = answers_from(to_text(answers));
-  REQUIRE(read.has_value());
-  CHECK(read->stacks.at(Rank{5}).where == "train.py:40 load_data");
-  CHECK(read->stacks.at(Rank{5}).frames == answers.stacks[Rank{5}].frames);
-  CHECK_FALSE(answers_from("{").has_value());
-}
-
 namespace {
 
 /// The picture of one rank with these fields, read back; empty: it is an error.
@@ -341,21 +331,6 @@ TEST_CASE("an exception that is no object is none", "[nodes]") {
   for (const char* fields : {R"(,"raised":"ValueError")", R"(,"raised":[])", R"(,"raised":null)"})
     CHECK_FALSE(rank_with(fields)->raised);
   CHECK(rank_with(R"(,"raised":{})")->raised);
-}
-
-TEST_CASE("the answers of ranks are bounded, and what is no answer is left out", "[nodes]") {
-  std::string many;
-  for (int i = 0; i < 4'097; ++i)
-    many += std::string(i > 0 ? "," : "") + R"({"rank":)" + std::to_string(i) + "}";
-  CHECK_FALSE(answers_from("[" + many + "]").has_value());
-  for (const char* text : {"", "{}", "7", "null"}) CHECK_FALSE(answers_from(text).has_value());
-  const auto read = answers_from(R"([7,{"where":"x"},{"rank":-1},{"rank":3,"where":5}])");
-  REQUIRE(read.has_value());
-  CHECK(read->stacks.size() == 1);
-  CHECK(read->stacks.at(Rank{3}).where.empty());
-  RankAnswers endless;
-  endless.stacks[Rank{0}] = {"a", std::string(100'000, 'f')};
-  CHECK(answers_from(to_text(endless))->stacks.at(Rank{0}).frames.size() == 8'192);
 }
 
 TEST_CASE("a picture that was taken in the middle of a stage tells the stages in their order",

@@ -49,6 +49,16 @@ TEST_CASE("where the ranks answer, what they have called beats their counters", 
   CHECK_THAT(verdict.proof, ContainsSubstring("rank 0 never called all_reduce"));
 }
 
+TEST_CASE("a rank of another node that is behind a standstill is named with its host",
+          "[stall_verdict]") {
+  RankAnswers answers;
+  answers.stacks[Rank{1}] = {"train.py:5 loads", "loads (train.py:5)\n"};
+  answers.hosts[Rank{1}] = "gpu-17";
+  const Failure verdict = verdict_of(kSilent, answers);
+  CHECK_THAT(verdict.proof, ContainsSubstring("; rank 1 is in train.py:5 loads, on gpu-17"));
+  CHECK(verdict.missing.front().doing == "on gpu-17");
+}
+
 TEST_CASE("a standstill in which all ranks wait in one collective names it", "[stall_verdict]") {
   RankAnswers answers;
   for (const Rank rank : {Rank{0}, Rank{1}})

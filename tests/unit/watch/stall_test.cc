@@ -358,3 +358,12 @@ TEST_CASE("a job that was suspended is asked before it is said to stand still", 
 
   CHECK(stall.next_deadline() == resumed + 4s);
 }
+
+TEST_CASE("while another node has not answered, nothing is told", "[stall]") {
+  Stall stall({10min}, kStallStart, 2);
+  stall.on_unanswered(1);
+  const std::map<Rank, Collectives> stuck{{Rank{0}, {2, 1}}, {Rank{1}, {1, 1}}};
+  CHECK_FALSE(run(stall, kStallStart + 1h, stuck));
+  stall.on_unanswered(0);
+  CHECK(run(stall, kStallStart + 1h + 1s, stuck));
+}
