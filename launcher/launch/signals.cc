@@ -28,6 +28,11 @@ sigset_t wanted() {
   return signals;
 }
 
+/// The half of us that the shell knows.
+auto stat_of_our_face() {
+  return host::stat_of(guardian_pid() != 0 ? guardian_pid() : ::getpid());
+}
+
 ReceivedSignal from_letter(const Letter& letter) {
   if (letter.sender == kKernel) return {letter.signal, 0, SignalOrigin::terminal};
   return {letter.signal, letter.sender, SignalOrigin::user};
@@ -108,8 +113,13 @@ Duration suspend_job(int signal) {
 }
 
 bool in_foreground() {
-  const auto stat = host::stat_of(guardian_pid() != 0 ? guardian_pid() : ::getpid());
+  const auto stat = stat_of_our_face();
   return stat && stat->terminal_group == stat->group;
+}
+
+bool has_terminal() {
+  const auto stat = stat_of_our_face();
+  return stat && stat->terminal_group > 0;
 }
 
 }  // namespace safelaunch::launch

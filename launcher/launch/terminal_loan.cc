@@ -211,12 +211,18 @@ struct TerminalLoan::Keys : std::enable_shared_from_this<Keys> {
     const std::string_view typed(room.data(), static_cast<std::size_t>(size));
     for (const char key : typed)
       if (const int signal = signal_of(key); signal != 0) {
-        const bool is_read = somebody_reads_terminal(job);
-        on_key(signal, is_read ? TerminalLoan::KeyIsFor::job : TerminalLoan::KeyIsFor::us);
-        if (!is_read) return await_keys();
+        const bool is_theirs = has_job_control() || somebody_reads_terminal(job);
+        on_key(signal, is_theirs ? TerminalLoan::KeyIsFor::job : TerminalLoan::KeyIsFor::us);
+        if (!is_theirs) return await_keys();
       }
     unwritten.append(typed);
     write_keys();
+  }
+
+  /// A shell in the job has put a job of its own in front: Ctrl-C is meant for that one.
+  [[nodiscard]] bool has_job_control() const {
+    const pid_t in_front = ::tcgetpgrp(master.get());
+    return in_front > 0 && in_front != job.pid;
   }
 
   /// The signal for which the key stands; 0: none.
@@ -336,8 +342,8 @@ bool job_ignores_stops() {
          sigismember(&inherited().mask, SIGTTIN) == 1;
 }
 
-int foreground_terminal() {
-  if (!in_foreground()) return -1;
+int shells_terminal() {
+  if (!has_terminal()) return -1;
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::isatty(fd) != 0) return fd;
   return -1;

@@ -25,9 +25,11 @@ constexpr std::size_t kMostFacts = 200;
 constexpr std::size_t kMostHosts = 4;
 constexpr std::size_t kLongestScript = 1U << 20;
 
-// These name the node itself, and so differ on purpose.
-constexpr std::array<std::string_view, 4> kOfTheNode{"NCCL_HOSTID", "NCCL_DEBUG_FILE",
-                                                     "NCCL_RAS_ADDR", "NCCL_SOCKET_MAGIC"};
+// These name the node itself, or what may be called otherwise there, and so differ on purpose. The
+// ways between the nodes tell whether an interface is the right one.
+constexpr std::array<std::string_view, 6> kOfTheNode{"NCCL_HOSTID",        "NCCL_DEBUG_FILE",
+                                                     "NCCL_RAS_ADDR",      "NCCL_SOCKET_MAGIC",
+                                                     "NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"};
 constexpr std::array<std::string_view, 3> kPrefixes{"NCCL_", "GLOO_", "TORCH_NCCL_"};
 constexpr std::array<std::string_view, 5> kNodeOptions{"--node-rank", "--machine-rank",
                                                        "--rdzv-conf", "--local-addr", "--log-dir"};

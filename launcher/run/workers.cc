@@ -10,8 +10,8 @@
 namespace safelaunch::run {
 namespace {
 
-// A job in the background that read the shell's terminal would steal what is typed there: without
-// us the kernel would stop it, but it sits in a session of its own.
+// In the background ranks of our own spawn that read the shell's terminal would steal what is typed
+// there: without us the kernel would stop them, but they sit in sessions of their own.
 std::optional<int> standard_input() {
   if (isatty(STDIN_FILENO) != 0 && !launch::in_foreground()) return std::nullopt;
   return STDIN_FILENO;
@@ -57,7 +57,7 @@ Workers::Workers(launch::Reaper& reaper, output::JobOutput& output, Listener& li
 // A launcher may ask at the terminal, as it would without us. Ranks of our own spawn have none, as
 // those of torchrun.
 bool Workers::may_ask(const WorkerSpec& worker, const output::ChildStreams& streams) {
-  const int terminal = launch::foreground_terminal();
+  const int terminal = launch::shells_terminal();
   const int slave = terminal_of(streams);
   return !worker.rank && terminal >= 0 && slave >= 0 &&
          terminal_.offer(terminal, output_.terminal(), slave);
@@ -72,7 +72,7 @@ Result<void> Workers::start(const WorkerSpec& worker) {
   // A launcher must not lead a session: a leader can make no process group of its own.
   if (!worker.rank) spec.session = launch::Session::shared;
   const bool asks = may_ask(worker, *streams);
-  if (asks && same_terminal(STDIN_FILENO, launch::foreground_terminal()))
+  if (asks && same_terminal(STDIN_FILENO, launch::shells_terminal()))
     spec.in = terminal_of(*streams);
   if (asks && launch::job_ignores_stops()) spec.foreground_of = terminal_of(*streams);
   Result<launch::Child> child = launch::spawn(

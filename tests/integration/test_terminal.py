@@ -140,6 +140,25 @@ class AtATerminal(SafelaunchTest):
         shell.type(b"exit\n")
         self.assertEqual(shell.close(), 0)
 
+    def test_who_is_started_in_the_background_of_a_shell_is_stopped_as_it_asks_until_fg(self):
+        shell = self.terminal("bash", "--norc", "-i", columns=LINE_IS_WHOLE)
+        shell.type(f"{SAFELAUNCH} sh -c 'read a; echo got $a' & while ! jobs -s | grep -q Stopped; do sleep 0.01; done; fg\n".encode())
+        shell.read_until(b"got $a'", times=3)
+        shell.type(b"one\n")
+        self.until_the_prompt_behind(shell, b"got one")
+        shell.type(b"exit\n")
+        self.assertEqual(shell.close(), 0)
+
+    def test_ctrl_c_is_for_the_job_that_a_shell_inside_has_in_front(self):
+        shell = self.terminal(SAFELAUNCH, "bash", "--norc", "-i", columns=LINE_IS_WHOLE)
+        shell.type(b"sh -c 'echo slee''ping; exec sleep 1000'\n")
+        shell.read_until(b"sleeping")
+        shell.press_ctrl_c()
+        shell.type(b"echo ended with $?\n")
+        shell.read_until(b"ended with 130")
+        shell.type(b"exit 5\n")
+        self.assertEqual(shell.close(), 5)
+
     def test_ctrl_c_behind_an_answered_question_is_told_to_us_first(self):
         directory = self.folder / "run"
         terminal = self.terminal(SAFELAUNCH, "--run-dir", str(directory), PYTHON, "-c", "import time\ninput('go? ')\nprint('going', flush=True)\ntime.sleep(1000)")

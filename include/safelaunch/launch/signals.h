@@ -55,5 +55,7 @@ Duration suspend_job(int signal);
 /// Whether we may read from the shell's terminal: not in the background, and not without a
 /// terminal. The supervisor has a session of its own, so the kernel does not hold it back.
 [[nodiscard]] bool in_foreground();
+/// Whether our session has a terminal, in whose foreground we are or may come.
+[[nodiscard]] bool has_terminal();
 
 }  // namespace safelaunch::launch

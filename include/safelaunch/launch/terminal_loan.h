@@ -24,7 +24,8 @@ namespace safelaunch::launch {
 /// has begun to ignore the stop fails.
 class TerminalLoan {
  public:
-  /// Who has a key: we, where nothing of the job reads the terminal, or the job.
+  /// Who has a key: we, where nothing of the job reads the terminal, or the job. A shell in the job
+  /// that has put a job of its own in the foreground has the key too.
   enum class KeyIsFor { us, job };
   /// A Ctrl-C or Ctrl-\ was typed. The job's are on their way to it already.
   using OnKey = std::function<void(int signal, KeyIsFor whom)>;
@@ -69,8 +70,9 @@ class TerminalLoan {
 /// terminal. Each such read would fail at once, so it has to be in the foreground from the start.
 [[nodiscard]] bool job_ignores_stops();
 
-/// The descriptor (0, 1 or 2) of the terminal in whose foreground safelaunch runs; -1 for none.
-[[nodiscard]] int foreground_terminal();
+/// The descriptor (0, 1 or 2) of the terminal of safelaunch's session, whether or not it runs in
+/// the foreground there: `fg` may bring it. -1 for none.
+[[nodiscard]] int shells_terminal();
 
 /// Gives the shell's terminal its modes back, if they are changed; for either half.
 void restore_terminal();

@@ -23,6 +23,15 @@ TEST_CASE("a rank that never comes is named with what it does", "[diagnosis]") {
   CHECK(status(evidence) == 124);
 }
 
+TEST_CASE("of a rank that waits for a child the child is named", "[diagnosis]") {
+  const diagnose::Evidence evidence =
+      hang(Stage::rendezvous, {{Rank{2}, Activity::idling,
+                                "sleeping in a child (sleep, pid 5781), on gpu-1", "f.py:7 main"}});
+  CHECK_THAT(diagnosed(evidence).failure.explanation,
+             Catch::Matchers::EndsWith(
+                 "It was idling in f.py:7 main, in a child (sleep, pid 5781), on gpu-1."));
+}
+
 TEST_CASE("a rank that sticks among the others is not called missing", "[diagnosis]") {
   diagnose::Evidence evidence = hang(Stage::collective, {{.rank = Rank{2},
                                                           .activity = Activity::stopped,

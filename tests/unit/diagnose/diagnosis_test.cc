@@ -251,6 +251,13 @@ TEST_CASE("a DataLoader worker that the kernel killed is told from a rank", "[di
   CHECK(d.failure.cause == "host-oom");
 }
 
+TEST_CASE("a DataLoader worker that died is told before the pipe to it that broke", "[diagnosis]") {
+  const diagnose::Evidence evidence = only_text(
+      "[rank1]: ConnectionResetError: [Errno 104] Connection reset by peer\n"
+      "[rank1]: RuntimeError: DataLoader worker (pid(s) 7) exited unexpectedly\n");
+  CHECK(diagnosed(evidence).failure.cause == "data-loader-died");
+}
+
 TEST_CASE("the status that torchrun hides is read off its words", "[diagnosis]") {
   CHECK(diagnosed(of_file("torchrun-exit3")).failure.cause == "rank-died");
   CHECK(status(of_file("torchrun-exit3")) == 3);

@@ -191,6 +191,7 @@ TEST_CASE("variables of NCCL, gloo and torch are compared, but for those that na
           "[nodes]") {
   const NodeFacts facts = facts_of_command({"true"}, {{"NCCL_IB_HCA", "mlx5_0"},
                                                       {"GLOO_SOCKET_IFNAME", "eth0"},
+                                                      {"GLOO_DEVICE_TRANSPORT", "TCP_TLS"},
                                                       {"TORCH_NCCL_BLOCKING_WAIT", "1"},
                                                       {"NCCL_HOSTID", "a"},
                                                       {"NCCL_DEBUG_FILE", "/tmp/%h"},
@@ -201,7 +202,7 @@ TEST_CASE("variables of NCCL, gloo and torch are compared, but for those that na
   std::vector<std::string> compared;
   for (const auto& [name, value] : facts)
     if (name == "HOME" || name.find('_') != name.npos) compared.push_back(name + "=" + value);
-  CHECK(compared == std::vector<std::string>{"GLOO_SOCKET_IFNAME=eth0", "NCCL_IB_HCA=mlx5_0",
+  CHECK(compared == std::vector<std::string>{"GLOO_DEVICE_TRANSPORT=TCP_TLS", "NCCL_IB_HCA=mlx5_0",
                                              "TORCH_NCCL_BLOCKING_WAIT=1"});
   CHECK(facts.at("the profiles") == "basic,no-shm");
 }
