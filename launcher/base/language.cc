@@ -173,11 +173,11 @@ std::optional<std::string> Phrases::clause(std::string_view english) const {
     for (const std::string_view one : found) told.push_back(retold(one));
     return filled(*pattern.translation, told);
   }
-  // "shm-small: /dev/shm has …": what a cause's id stands before.
-  const std::size_t id = english.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-");
-  if (id != std::string_view::npos && id > 0 && english.substr(id).starts_with(": "))
-    if (const auto told = clause(english.substr(id + 2)))
-      return std::string(english.substr(0, id)) + "：" + *told;
+  // "shm-small: /dev/shm has …", "NCCL_IB_TIMEOUT=60: it is …": one word, and what is said of it.
+  const std::size_t word = english.find(": ");
+  if (word != std::string_view::npos && word > 0 && word < english.find(' '))
+    if (const auto told = clause(english.substr(word + 2)))
+      return std::string(english.substr(0, word)) + "：" + *told;
   // The first word of a sentence may be written small in the table.
   if (english.empty() || english.front() < 'A' || english.front() > 'Z') return std::nullopt;
   std::string small(english);

@@ -1,6 +1,7 @@
 #include "check_file.h"
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/plan/plan.h"
 #include "safelaunch/profile/layers.h"
 #include "safelaunch/profile/library.h"
@@ -67,10 +68,10 @@ Result<std::string> check_config(const profile::YamlNode& root, const std::strin
     return error_of(locked);
   if (const Result<void> chains = check_chains(*config, environment); !chains)
     return chains.error();
-  std::string text = fmt::format("{}: the settings are good\n", file);
+  std::string text = tr("{}: the settings are good", file) + "\n";
   for (const profile::Rules* rules : all_rules(*config))
     for (const std::string& warning : profile::warnings_for(rules->variables.env))
-      text += fmt::format("warning: {}\n", warning);
+      text += tr("warning: {}", tr(warning)) + "\n";
   if (const auto why = profile::what_needs_trust(root))
     text += fmt::format(
         "note: it {}, so it holds only where somebody names it, in ~/.config/safelaunch or in "

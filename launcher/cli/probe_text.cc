@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/diagnose/catalogue.h"
 
 // A probe's result is a table for people and an object for programs. Both are made of the same
@@ -15,8 +16,8 @@ using Json = nlohmann::ordered_json;
 
 /// The cause in the catalogue's words, else what the rank said.
 std::string words_for(const probe::ProbedProfile& probed) {
-  if (probed.cause.empty()) return probe::reason(probed.verdict);
-  return fmt::format("{} ({})", diagnose::catalogue().at(probed.cause).title, probed.cause);
+  if (probed.cause.empty()) return tr(probe::reason(probed.verdict));
+  return fmt::format("{} ({})", tr(diagnose::catalogue().at(probed.cause).title), probed.cause);
 }
 
 std::string init_column(const probe::Verdict& verdict) {
@@ -71,12 +72,12 @@ std::string profile_json(const probe::ProbedProfile& probed) {
 
 std::string render_nccl(const ProbeGround& ground) {
   const probe::NcclSurvey& nccl = ground.nccl;
-  std::string text =
-      fmt::format("NCCL {} ({}: {})", version_text(nccl), ground.nccl_origin, ground.nccl_file);
+  std::string text = fmt::format("NCCL {} ({}: {})", tr(version_text(nccl)), tr(ground.nccl_origin),
+                                 ground.nccl_file);
   if (!nccl.failure.empty())
-    return text + fmt::format("\n  no rank could meet another: {}\n", nccl.failure);
+    return text + "\n" + tr("  no rank could meet another: {}", nccl.failure) + "\n";
   if (!nccl.interface.empty())
-    text += fmt::format("\n  ranks meet over {} ({})", nccl.interface, nccl.address);
+    text += "\n" + tr("  ranks meet over {} ({})", nccl.interface, nccl.address);
   return text + "\n";
 }
 
@@ -87,12 +88,12 @@ std::string render_driver(const ProbeGround& ground) {
       fmt::format("{} GPU{} ({}), CUDA {}, {} rank{}", count, count == 1 ? "" : "s", gpus.front(),
                   ground.driver.cuda, ground.ranks, ground.ranks == 1 ? "" : "s");
   if (ground.ranks > count)
-    text += "\n  ranks share a GPU: what follows tells nothing of links between GPUs";
+    text += "\n" + tr("  ranks share a GPU: what follows tells nothing of links between GPUs");
   return text + "\n";
 }
 
 std::string render_probe_header(std::size_t width) {
-  return fmt::format("\n{:<{}}  {:>9}  {:>11}\n", "profile", width, "init", "bandwidth");
+  return fmt::format("\n{:<{}}  {:>9}  {:>11}\n", "profile", width, "init", tr("bandwidth"));
 }
 
 std::string render_probe_row(const probe::ProbedProfile& probed, int ranks, std::size_t width) {
@@ -100,7 +101,7 @@ std::string render_probe_row(const probe::ProbedProfile& probed, int ranks, std:
   const bool untold = std::holds_alternative<probe::Untold>(probed.verdict);
   return fmt::format("{:<{}}  {:>9}  {:>11}  {}{}{}\n", probed.profile, width,
                      init_column(probed.verdict), bandwidth_column(probed.verdict),
-                     probe::steps(probed.verdict, ranks),
+                     tr(probe::steps(probed.verdict, ranks)),
                      untold        ? ": "
                      : why.empty() ? ""
                                    : " ",
@@ -108,8 +109,8 @@ std::string render_probe_row(const probe::ProbedProfile& probed, int ranks, std:
 }
 
 std::string render_conclusion(const probe::Conclusion& conclusion) {
-  std::string text = fmt::format("\n{}\n", conclusion.sentence);
-  if (!conclusion.use.empty()) text += fmt::format("use: {}\n", conclusion.use);
+  std::string text = fmt::format("\n{}\n", tr(conclusion.sentence));
+  if (!conclusion.use.empty()) text += tr("use: {}", conclusion.use) + "\n";
   return text;
 }
 

@@ -23,12 +23,35 @@ std::filesystem::file_time_type oldest_that_may_run() {
 }
 
 constexpr std::array kRunsOptions{
+    settings::Option{.name = "newest",
+                     .letter = 'n',
+                     .kind = settings::OptionKind::count,
+                     .put = settings::put_into<&RunsWords::newest>,
+                     .help = "the last N of them alone",
+                     .range = {.first = 1}},
+    settings::Option{.name = "failed",
+                     .put = settings::put_into<&RunsWords::failed>,
+                     .help = "those alone that ended with another status than 0, or were cut off"},
     settings::Option{
         .name = "json", .put = settings::put_into<&RunsWords::json>, .help = "as JSON"},
     settings::Option{.name = "ids",
                      .put = settings::put_into<&RunsWords::ids>,
                      .help = "the ids alone, for completions"},
 };
+
+bool has_failed(const report::RunLine& line) {
+  return line.outcome ? line.outcome->exit_code != 0
+                      : line.state == report::RunRecord::State::cut_off;
+}
+
+/// Those that were asked for, the newest last.
+std::vector<report::KnownRun> runs_to_list(const RunsWords& given) {
+  std::vector<report::KnownRun> runs = report::known_runs(places_of_runs());
+  if (given.failed) std::erase_if(runs, [](const auto& run) { return !has_failed(line_of(run)); });
+  const auto most = static_cast<std::size_t>(given.newest.value_or(0));
+  if (most > 0 && runs.size() > most) runs.erase(runs.begin(), runs.end() - *given.newest);
+  return runs;
+}
 
 std::string ids_of(std::span<const report::KnownRun> runs) {
   std::string text;
@@ -40,7 +63,7 @@ int list_runs(std::span<const std::string> words) {
   RunsWords given;
   std::vector<std::string> rest;
   if (const auto status = settle(kRunsVerb, words, &given, rest)) return *status;
-  const std::vector<report::KnownRun> runs = report::known_runs(places_of_runs());
+  const std::vector<report::KnownRun> runs = runs_to_list(given);
   if (given.ids) return answer(ids_of(runs));
   std::vector<report::RunLine> lines;
   for (const report::KnownRun& run : runs) lines.push_back(line_of(run));
@@ -97,7 +120,7 @@ const Verb kRunsVerb{
     .purpose =
         "Lists the recorded runs, the newest last: when each began, how long it took, how it "
         "ended. Name a run by any part of its id that no other id has: `safelaunch report a1b2c3`.",
-    .example = "safelaunch runs",
+    .example = "safelaunch runs\nsafelaunch runs --failed -n 5",
     .options = kRunsOptions};
 
 }  // namespace safelaunch::cli

@@ -30,46 +30,82 @@ constexpr std::size_t kHeadOfLog = 1U << 20;
 constexpr std::size_t kTailOfLog = 3U << 20;
 constexpr int kNothingKnown = 1;  // as of grep
 
-int explain_log(const std::string& log, std::uint64_t left_out) {
+constexpr std::array kExplainOptions{
+    settings::Option{
+        .name = "json", .put = settings::put_into<&ExplainWords::json>, .help = "as JSON"},
+};
+
+/// A log's beginning and its end, and the size of what lies between them.
+struct LogText {
+  std::string text;
+  std::uint64_t left_out = 0;
+};
+
+std::vector<diagnose::Sighting> named(std::span<const diagnose::Cause* const> causes) {
+  std::vector<diagnose::Sighting> seen;
+  for (const diagnose::Cause* cause : causes)
+    seen.push_back({cause, diagnose::Strength::proof, {}, {}, {}});
+  return seen;
+}
+
+int explain_causes(std::span<const diagnose::Cause* const> causes, const std::string& text,
+                   const ExplainWords& given) {
+  given.json ? answer(diagnose::causes_json(named(causes))) : answer_in_prose(text);
+  return causes.empty() ? kNothingKnown : 0;
+}
+
+int explain_words_of_error(const std::string& words, const ExplainWords& given) {
+  return explain_causes(causes_in_sentence(words), explain_sentence(words), given);
+}
+
+int explain_log(const LogText& log, const ExplainWords& given) {
   redact::Redactor redactor;
   redactor.learn(current_environment());
-  redactor.learn(log);
-  std::string text = redactor.redact(diagnose::explain_log(log, diagnose::catalogue()));
-  if (left_out > 0)
-    text += "\n" + tr("The middle of the log, {}, was left out.", rough_size(left_out)) + "\n";
-  answer_in_prose(text);
-  return diagnose::read_log(log, diagnose::catalogue()).empty() ? kNothingKnown : 0;
+  redactor.learn(log.text);
+  std::vector<diagnose::Sighting> seen = diagnose::read_log(log.text, diagnose::catalogue());
+  for (diagnose::Sighting& one : seen) one.line = redactor.redact(one.line);
+  if (given.json) {
+    answer(diagnose::causes_json(seen));
+  } else {
+    std::string text = redactor.redact(diagnose::explain_log(log.text, diagnose::catalogue()));
+    if (log.left_out > 0)
+      text +=
+          "\n" + tr("The middle of the log, {}, was left out.", rough_size(log.left_out)) + "\n";
+    answer_in_prose(text);
+  }
+  return seen.empty() ? kNothingKnown : 0;
 }
 
-int tell_of_sentence(const std::string& words) {
-  answer_in_prose(explain_sentence(words));
-  return diagnose::cause_named_by(words, diagnose::catalogue()) == nullptr ? kNothingKnown : 0;
-}
-
-int explain_stream(int fd, const std::string& name) {
+Result<LogText> read_stream(int fd, const std::string& name) {
   BothEnds ends(kHeadOfLog, kTailOfLog);
   std::array<char, 65536> block;
   for (;;) {
     const ssize_t got = ::read(fd, block.data(), block.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return refuse({Errc::usage, name + " cannot be read"});
+    if (got < 0) return Error{Errc::usage, name + " cannot be read"};
     if (got == 0) break;
     ends.add({block.data(), static_cast<std::size_t>(got)});
   }
-  const std::string log = ends.take();
-  return is_sentence(log) ? tell_of_sentence(log) : explain_log(log, ends.left_out());
+  return LogText{ends.take(), ends.left_out()};
 }
 
-int explain_pipe(const std::string& path) {
+int explain_stream(int fd, const std::string& name, const ExplainWords& given) {
+  const Result<LogText> log = read_stream(fd, name);
+  if (!log) return refuse(log.error());
+  return is_sentence(log->text) ? explain_words_of_error(log->text, given)
+                                : explain_log(*log, given);
+}
+
+int explain_pipe(const std::string& path, const ExplainWords& given) {
   const UniqueFd pipe(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  return explain_stream(pipe.get(), path);
+  return explain_stream(pipe.get(), path, given);
 }
 
-int explain_file(const std::string& path) {
+Result<LogText> read_file(const std::string& path) {
   const Result<UniqueFd> file = open_user_file(path);
   struct stat facts {};
   if (!file || ::fstat(file->get(), &facts) != 0)
-    return refuse({Errc::usage, path + " cannot be read"});
+    return Error{Errc::usage, path + " cannot be read"};
   BothEnds ends(kHeadOfLog, kTailOfLog);
   std::array<char, 65536> block;
   const auto size = static_cast<std::uint64_t>(facts.st_size);  // a job may go on to write
@@ -84,8 +120,18 @@ int explain_file(const std::string& path) {
     ends.add({block.data(), static_cast<std::size_t>(got)});
     at += static_cast<std::uint64_t>(got);
   }
-  const std::string log = ends.take();
-  return explain_log(log, ends.left_out());
+  return LogText{ends.take(), ends.left_out()};
+}
+
+int explain_file(const std::string& path, const ExplainWords& given) {
+  const Result<LogText> log = read_file(path);
+  return log ? explain_log(*log, given) : refuse(log.error());
+}
+
+int explain_variable(const std::string& name, const ExplainWords& given) {
+  given.json ? answer(profile::variable_json(name))
+             : answer_in_prose(profile::explain_variable(name));
+  return profile::truth_about(name) ? 0 : kNothingKnown;
 }
 
 AtPath look_at_path(const std::string& path) {
@@ -127,20 +173,21 @@ Error unknown(const std::string& word) {
 }
 
 int explain_words(std::span<const std::string> words) {
+  ExplainWords given;
   std::vector<std::string> rest;
-  if (const auto status = settle(kExplainVerb, words, nullptr, rest)) return *status;
+  if (const auto status = settle(kExplainVerb, words, &given, rest)) return *status;
   const Result<Question> question = question_in(rest, look_at_path);
   if (!question) return refuse(question.error());
   switch (question->about) {
-    case Question::About::cause:
-      return answer_in_prose(diagnose::explain(*diagnose::catalogue().find(question->what)));
-    case Question::About::variable:
-      answer_in_prose(profile::explain_variable(question->what));
-      return profile::truth_about(question->what) ? 0 : kNothingKnown;
-    case Question::About::log_file: return explain_file(question->what);
-    case Question::About::log_in_pipe: return explain_pipe(question->what);
-    case Question::About::log_on_stdin: return explain_stream(STDIN_FILENO, "stdin");
-    case Question::About::sentence: return tell_of_sentence(question->what);
+    case Question::About::cause: {
+      const std::array cause{diagnose::catalogue().find(question->what)};
+      return explain_causes(cause, diagnose::explain(*cause.front()), given);
+    }
+    case Question::About::variable: return explain_variable(question->what, given);
+    case Question::About::log_file: return explain_file(question->what, given);
+    case Question::About::log_in_pipe: return explain_pipe(question->what, given);
+    case Question::About::log_on_stdin: return explain_stream(STDIN_FILENO, "stdin", given);
+    case Question::About::sentence: return explain_words_of_error(question->what, given);
   }
   return exit_code_of(Errc::os);
 }
@@ -174,14 +221,23 @@ Result<Question> question_in(std::span<const std::string> words,
   return unknown(word);
 }
 
-std::string explain_sentence(std::string_view words) {
-  const diagnose::Cause* cause = diagnose::cause_named_by(words, diagnose::catalogue());
-  if (cause == nullptr) return tr("No known cause shows in these words.") + "\n";
-  std::string text = diagnose::explain(*cause);
-  std::string others;
+std::vector<const diagnose::Cause*> causes_in_sentence(std::string_view words) {
+  const diagnose::Cause* best = diagnose::cause_named_by(words, diagnose::catalogue());
+  if (best == nullptr) return {};
+  std::vector<const diagnose::Cause*> causes{best};
   for (const diagnose::Cause* one : diagnose::causes_in_chinese(words, diagnose::catalogue()))
-    if (one != cause) others += fmt::format("  {}  {}\n", one->id, tr(one->title));
-  return others.empty() ? text : text + fmt::format("\n{}\n{}", tr("These fit as well:"), others);
+    if (one != best) causes.push_back(one);
+  return causes;
+}
+
+std::string explain_sentence(std::string_view words) {
+  const std::vector<const diagnose::Cause*> causes = causes_in_sentence(words);
+  if (causes.empty()) return tr("No known cause shows in these words.") + "\n";
+  std::string text = diagnose::explain(*causes.front());
+  if (causes.size() > 1) text += "\n" + tr("These fit as well:") + "\n";
+  for (const diagnose::Cause* one : std::span(causes).subspan(1))
+    text += fmt::format("  {}  {}\n", one->id, tr(one->title));
+  return text;
 }
 
 bool is_sentence(std::string_view text) {
@@ -194,7 +250,7 @@ const Verb kExplainVerb{
     .name = "explain",
     .function = explain_words,
     .help = "a CAUSE, a VARIABLE, a LOG, or an error's words",
-    .usage = "CAUSE | VARIABLE | LOG | WORDS | -",
+    .usage = "CAUSE | VARIABLE | LOG | WORDS | - [OPTIONS]",
     .purpose =
         "Explains a cause (F04, shm-small), a variable (NCCL_TIMEOUT), the causes that a log "
         "shows, the first failure before its victims, or the cause that an error's words name. "
@@ -202,6 +258,7 @@ const Verb kExplainVerb{
     .example =
         "safelaunch explain NCCL_TIMEOUT\nsafelaunch explain train.log\nsafelaunch explain \"CUDA "
         "out of memory\"",
+    .options = kExplainOptions,
     .takes = kManyWords};
 
 }  // namespace safelaunch::cli

@@ -7,6 +7,7 @@
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/language.h"
+#include "safelaunch/base/paper.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/gpu/visible.h"
@@ -152,6 +153,16 @@ int write_config(std::span<const std::string> words) {
   return kInterruptedStatus;
 }
 
+// A comment of the file, in lines as wide as people write them.
+std::string comment(std::size_t indent, std::string_view words) {
+  constexpr std::size_t kWidth = 86;
+  const std::string begin = std::string(indent, ' ') + "# ";
+  std::string text = begin;
+  for (const char c : wrapped(words, 0, kWidth - indent))
+    text += c == '\n' ? "\n" + begin : std::string(1, c);
+  return text + "\n";
+}
+
 }  // namespace
 
 // Each question proposes what fits this machine, and its answer has a place in the file or in the
@@ -232,39 +243,33 @@ std::string start_line(const InitAnswers& answers) {
 }
 
 std::string config_text(const InitAnswers& answers) {
-  std::string text = fmt::format(
-      "# Settings of safelaunch for the jobs that are started here. Change what you like:\n"
-      "# docs/profiles.md tells of every key, and `safelaunch help` of every option.\n"
-      "#\n"
-      "# Start a job:    {0}\n"
-      "# See its plan:   safelaunch --dry-run{1}\n"
-      "\n"
-      "# What is tried, in this order. The next one is taken only after a hang, or a failure in\n"
-      "# communication, before the first collective. `safelaunch profiles list` shows all.\n"
-      "chain: [{2}]\n"
-      "\n"
-      "options:\n",
-      start_line(answers), start_line(answers).substr(std::string_view("safelaunch").size()),
-      answers.chain);
+  const std::string start = start_line(answers);
+  std::string text =
+      comment(0, tr("Settings of safelaunch for the jobs that are started here. Change what you "
+                    "like: docs/profiles.md tells of every key, `safelaunch help` of every "
+                    "option.")) +
+      "#\n" + comment(0, tr("Start a job:    {}", start)) +
+      comment(0, tr("See its plan:   safelaunch --dry-run{}",
+                    start.substr(std::string_view("safelaunch").size()))) +
+      "\n" +
+      comment(0, tr("What is tried, in this order. The next one is taken only after a hang, or a "
+                    "failure in communication, before the first collective. `safelaunch profiles "
+                    "list` shows all.")) +
+      fmt::format("chain: [{}]\n\noptions:\n", answers.chain);
   if (answers.launcher == "safelaunch")
-    text += fmt::format(
-        "  # So many ranks are started here. Take this line out before you use torchrun, "
-        "deepspeed\n"
-        "  # or accelerate, which start their own.\n"
-        "  nproc-per-node: {}\n",
-        answers.processes);
+    text += comment(2, tr("So many ranks are started here. Take this line out before you use "
+                          "torchrun, deepspeed or accelerate, which start their own.")) +
+            fmt::format("  nproc-per-node: {}\n", answers.processes);
   return text +
-         fmt::format(
-             "  # How long ranks wait for one that does nothing, before and in their first\n"
-             "  # collective. One that works has longer (work-timeout).\n"
-             "  init-timeout: {0}\n"
-             "  collective-timeout: {0}\n"
-             "  # Training that stands still for so long is reported; auto: for twice its longest\n"
-             "  # pause; 0: never.\n"
-             "  stall-timeout: {1}\n"
-             "  # true: a profile that costs much speed is never taken; the job ends instead.\n"
-             "  fail-on-slow: {2}\n",
-             answers.patience, answers.stall, !answers.slow);
+         comment(2, tr("How long ranks wait for one that does nothing, before and in their first "
+                       "collective. One that works has longer (work-timeout).")) +
+         fmt::format("  init-timeout: {0}\n  collective-timeout: {0}\n", answers.patience) +
+         comment(2, tr("Training that stands still for so long is reported; auto: for twice its "
+                       "longest pause; 0: never.")) +
+         fmt::format("  stall-timeout: {}\n", answers.stall) +
+         comment(2, tr("true: a profile that costs much speed is never taken; the job ends "
+                       "instead.")) +
+         fmt::format("  fail-on-slow: {}\n", !answers.slow);
 }
 
 const Verb kInitVerb{

@@ -175,7 +175,8 @@ int run_plan(ProbePlan plan) {
   plan.ground.driver =
       gpu::ask_cuda(plan.program, plan.environment, limits_of(plan.options)[probe::Phase::driver]);
   if (plan.ground.driver.names.empty())
-    return refuse({Errc::peer_lost, "cannot probe: " + plan.ground.driver.why});
+    return refuse({Errc::peer_lost, "cannot probe: " + plan.ground.driver.why +
+                                        "; without a GPU, safelaunch test tries the backends"});
   if (!nccl) return refuse({Errc::peer_lost, "cannot probe: " + nccl.error().message});
   plan.ground.ranks =
       plan.options.ranks.value_or(static_cast<int>(plan.ground.driver.names.size()));

@@ -5,6 +5,7 @@
 
 #include "safelaunch/base/result.h"
 #include "safelaunch/base/time.h"
+#include "safelaunch/diagnose/catalogue.h"
 #include "safelaunch/report/kept_runs.h"
 #include "safelaunch/settings/run_options.h"
 
@@ -34,6 +35,10 @@ struct DoctorWords {
   std::vector<std::string> command{};
 };
 
+struct ExplainWords {
+  bool json = false;
+};
+
 struct InitWords {
   bool yes = false;
   bool force = false;
@@ -58,6 +63,8 @@ struct ReportWords {
 };
 
 struct RunsWords {
+  std::optional<int> newest{};
+  bool failed = false;
   bool json = false;
   bool ids = false;
 };
@@ -106,6 +113,9 @@ enum class AtPath { nothing, file, pipe, folder };
 /// that is there, and that before all else. Errors (usage) name the nearest cause.
 [[nodiscard]] Result<Question> question_in(std::span<const std::string> words,
                                            const std::function<AtPath(const std::string&)>& look);
+
+/// The causes that an error's words name, the likeliest first.
+[[nodiscard]] std::vector<const diagnose::Cause*> causes_in_sentence(std::string_view words);
 
 /// The cause that an error's words name, explained, or that none is known.
 [[nodiscard]] std::string explain_sentence(std::string_view words);

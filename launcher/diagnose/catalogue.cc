@@ -333,6 +333,14 @@ Result<void> in_file(const std::string& file, const Action& action) try {
 
 }  // namespace
 
+std::string_view name(Kind kind) {
+  return kKinds[static_cast<std::size_t>(kind)].first;
+}
+
+std::string_view name(Retry retry) {
+  return kRetries[static_cast<std::size_t>(retry)].first;
+}
+
 Result<Catalogue> Catalogue::parse(std::span<const CatalogueText> texts) {
   std::vector<Row> rows;
   for (const CatalogueText& text : texts) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
@@ -197,6 +198,25 @@ std::vector<Sighting> read_log(std::string_view log, const Catalogue& catalogue)
     all.push_back(
         {&catalogue.at(cause::kRankMissing), Strength::hint, *silence, std::nullopt, "log"});
   return all;
+}
+
+std::string causes_json(std::span<const Sighting> seen) {
+  nlohmann::ordered_json causes = nlohmann::ordered_json::array();
+  for (const Sighting& one : seen) {
+    const Cause& cause = *one.cause;
+    nlohmann::ordered_json told = {{"cause", cause.id},          {"title", cause.title},
+                                   {"kind", name(cause.kind)},   {"retry", name(cause.retry)},
+                                   {"remedy", cause.remedy},     {"commands", cause.commands},
+                                   {"links", pages(cause.links)}};
+    if (!one.line.empty()) {
+      told["line"] = one.line;
+      told["certainty"] = name(only_fits(one) ? Certainty::guess : Certainty::matched);
+    }
+    if (one.rank) told["rank"] = one.rank->value;
+    causes.push_back(std::move(told));
+  }
+  const nlohmann::ordered_json all = {{"causes", std::move(causes)}};
+  return all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 std::string explain_log(std::string_view log, const Catalogue& catalogue) {

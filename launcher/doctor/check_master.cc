@@ -197,9 +197,11 @@ void check_address_of_rank_0(const HostFacts& facts, Advices& advices) {
   if (lookup.outcome != host::NameLookup::Outcome::found) return;
   const auto ours = [&](const std::string& address) { return is_ours(facts, address); };
   if (facts.interfaces.empty() || std::ranges::any_of(lookup.addresses, ours)) return;
+  const std::string& name = facts.world.master_address;
+  const std::string addresses = addresses_of(lookup);
   advise(advices, Severity::note, cause::kConnectFailed,
-         fmt::format("RANK=0 listens on this host, and MASTER_ADDR={} ({}) is no address of it",
-                     facts.world.master_address, addresses_of(lookup)),
+         fmt::format("RANK=0 listens on this host, and MASTER_ADDR={}{} is no address of it", name,
+                     addresses == name ? "" : " (" + addresses + ")"),
          "MASTER_ADDR is an address of rank 0's host, on one node 127.0.0.1; unless something "
          "forwards the port to this host");
 }

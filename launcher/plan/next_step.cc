@@ -128,8 +128,6 @@ NextStep used_up(const RunProgress& progress) {
 NextStep same_again(const RunPlan& plan, const diagnose::RetrySame& retry,
                     const RunProgress& progress) {
   const bool on_another_port = retry.with == diagnose::RetrySame::With::another_port;
-  // Another port is no other profile, so --only allows it.
-  if (plan.options.only && !on_another_port) return stop("--only: no further profile is tried");
   if (plan.options.max_attempts && progress.attempts >= *plan.options.max_attempts)
     return used_up(progress);
   NextStep step;
@@ -173,7 +171,6 @@ int most_attempts(const RunPlan& plan, const RunProgress& progress) {
 NextStep fall_back(const RunPlan& plan, const diagnose::Diagnosis& diagnosis,
                    const RunProgress& progress) {
   if (plan.others_start_ranks() && !progress.agreed) return stop(without_the_others(plan));
-  if (plan.options.only) return stop("--only: no further profile is tried");
   if (progress.attempts >= most_attempts(plan, progress)) return used_up(progress);
   profile::ChainState state;
   state.chain = plan.chain;
@@ -275,6 +272,7 @@ NextStep next_step(const RunPlan& plan, const diagnose::Diagnosis& diagnosis,
   if (progress.impasse &&
       std::ranges::find(progress.former, *progress.impasse) != progress.former.end())
     return stop(describe_again(*progress.impasse) + ", where no profile changes anything");
+  if (plan.options.only) return stop(kOnlyOnce);
   if (const auto* retry = std::get_if<diagnose::RetrySame>(&diagnosis.decision))
     return same_again(plan, *retry, progress);
   return fall_back(plan, diagnosis, progress);

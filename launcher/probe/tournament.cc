@@ -56,7 +56,7 @@ std::string beside(std::span<const ProbedProfile> probed, std::size_t best) {
   std::string text;
   const auto failed = names_of(probed, refuted);
   if (!failed.empty())
-    text = fmt::format("; {} {}", list_in_words(failed), verb_for(failed, "does not", "do not"));
+    text = fmt::format("; {} {}", list_in_words(failed), verb_for(failed, "does not work", "do not work"));
   for (std::size_t i = 0; i < probed.size(); ++i) {
     const auto ratio = cost_ratio(probed[best].verdict, probed[i].verdict);
     if (i != best && ratio && *ratio > 1 + kBandwidthNoise)
@@ -126,7 +126,7 @@ Conclusion conclude(std::span<const ProbedProfile> probed, int ranks) {
             ""};
   const bool raced = names_of(probed, works).size() > 1;
   return {name,
-          fmt::format("{} works{}{}", name, raced ? " and is the one to use" : "",
+          fmt::format("{} works{}{}", name, raced ? " and is the one to use" : " here",
                       beside(probed, *best)),
           fmt::format("safelaunch --profile {} -- COMMAND", name)};
 }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/paper.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/profile/library.h"
@@ -240,13 +241,13 @@ std::string render_profile_list(std::span<const Profile> profiles) {
   std::string text;
   const auto row = [&](std::string_view left, std::string_view cost, const std::string& words) {
     const std::string begin = fmt::format("{:<{}}  {:<13} ", left, width, cost);
-    text += begin + wrapped(words, begin.size()) + "\n";
+    text += begin + wrapped(words, columns(begin)) + "\n";
   };
   for (const Profile& profile : profiles) {
     const bool slow = profile.cost == Cost::large;
-    row(profile.name, slow ? "large (slow)" : name(profile.cost), profile.description);
-    if (!profile.heals.empty()) row("", "", "heals " + join(profile.heals, ", "));
-    if (!profile.origin.ends_with(kBuiltInMark)) row("", "", "from " + profile.origin);
+    row(profile.name, tr(slow ? "large (slow)" : name(profile.cost)), tr(profile.description));
+    if (!profile.heals.empty()) row("", "", tr("heals {}", join(profile.heals, ", ")));
+    if (!profile.origin.ends_with(kBuiltInMark)) row("", "", tr("from {}", profile.origin));
   }
   return text;
 }
@@ -264,9 +265,9 @@ std::string render_profile(const Profile& with_secrets) {
 }
 
 std::string render_check(const Profile& profile) {
-  std::string text = fmt::format("{}: the profile '{}' is good\n", profile.origin, profile.name);
+  std::string text = tr("{}: the profile '{}' is good", profile.origin, profile.name) + "\n";
   for (const std::string& warning : warnings_for(profile.env))
-    text += fmt::format("warning: {}\n", warning);
+    text += tr("warning: {}", tr(warning)) + "\n";
   return text;
 }
 

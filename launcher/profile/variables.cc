@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/profile/backends.h"
 
@@ -278,7 +280,7 @@ constexpr std::array kValueRules{
 };
 
 std::string with_remedy(std::string text, std::string_view instead) {
-  if (!instead.empty()) text += fmt::format("; use {}", instead);
+  if (!instead.empty()) text += fmt::format("; use instead: {}", instead);
   return text;
 }
 
@@ -310,8 +312,8 @@ std::optional<std::string> unknown_warning(std::string_view name) {
 
 std::string versions(const Variable& variable) {
   std::string result;
-  if (!variable.since.empty()) result += fmt::format(", from {} on", variable.since);
-  if (!variable.until.empty()) result += fmt::format(", no longer in {}", variable.until);
+  if (!variable.since.empty()) result += tr(", from {} on", variable.since);
+  if (!variable.until.empty()) result += tr(", no longer in {}", variable.until);
   return result;
 }
 
@@ -366,16 +368,33 @@ std::string explain_variable(std::string_view name) {
   if (!variable) {
     const auto library = library_of_variable(name);
     if (library && !begins_with_one_of(name, kFamilies))
-      return fmt::format("{}: not known to safelaunch, which has no list of the variables of {}\n",
-                         name, library->name);
-    return fmt::format("{}: not known to safelaunch{}\n", name,
-                       did_you_mean(name, names_beside(name)));
+      return tr("{}: not known to safelaunch, which has no list of the variables of {}", name,
+                library->name) +
+             "\n";
+    return tr(fmt::format("{}: not known to safelaunch{}", name,
+                          did_you_mean(name, names_beside(name)))) +
+           "\n";
   }
-  std::string text =
-      fmt::format("{}\n  read by: {}{}\n", name, variable->reader, versions(*variable));
-  if (!variable->truth.empty()) text += fmt::format("  what it does: {}\n", variable->truth);
-  if (!variable->instead.empty()) text += fmt::format("  use instead: {}\n", variable->instead);
+  std::string text = fmt::format("{}\n{}\n", name,
+                                 tr("  read by: {}{}", tr(variable->reader), versions(*variable)));
+  if (!variable->truth.empty()) text += tr("  what it does: {}", tr(variable->truth)) + "\n";
+  if (!variable->instead.empty()) text += tr("  use instead: {}", tr(variable->instead)) + "\n";
   return text;
+}
+
+std::string variable_json(std::string_view name) {
+  const std::optional<Variable> variable = truth_about(name);
+  nlohmann::ordered_json told = {{"variable", name}, {"known", variable.has_value()}};
+  if (variable)
+    for (const auto& [key, value] : {std::pair("reader", variable->reader),
+                                     {"since", variable->since},
+                                     {"until", variable->until},
+                                     {"truth", variable->truth},
+                                     {"instead", variable->instead}})
+      if (!value.empty()) told[key] = value;
+  if (const std::string_view near = nearest_variable(name); !near.empty())
+    told["did_you_mean"] = near;
+  return told.dump(2) + "\n";
 }
 
 }  // namespace safelaunch::profile

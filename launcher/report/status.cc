@@ -223,7 +223,7 @@ RunStatus status_of(const RunRecord& run) {
   status.profile = attempt.told.profile;
   status.waiting = attempt.waiting;
   status.training = attempt.training.has_value();
-  status.collectives_a_second = rate_of(attempt.usage);
+  if (status.training) status.collectives_a_second = rate_of(attempt.usage);
   for (const auto& [rank, history] : attempt.ranks) {
     if (!history.host.empty()) status.hosts[rank.value] = history.host;
     take_stage(rank.value, history, status);

@@ -111,12 +111,13 @@ constexpr const char* kShownByVerbose = " variables of safelaunch's own (-v show
 std::string line_of(const std::string& name, const SetVariable& variable, bool verbose,
                     const redact::Redactor& redactor) {
   const std::string before = shown(name, variable.before, redactor);
-  const std::string in_place = variable.before ? " in place of " + before : std::string();
+  const std::string in_place = variable.before ? tr(" in place of {}", before) : std::string();
   const std::string now =
       variable.after ? fmt::format("{}={}{}", name, shown(name, variable.after, redactor), in_place)
-                     : fmt::format("{} is taken out, which was {}", name, before);
+                     : tr("{} is taken out, which was {}", name, before);
   const std::size_t place = variable.origin.find(" (profiles/");
-  return fmt::format("{}  ({})", now, verbose ? variable.origin : variable.origin.substr(0, place));
+  return fmt::format("{}  ({})", now,
+                     tr(verbose ? variable.origin : variable.origin.substr(0, place)));
 }
 
 void add_variables(const plan::RunPlan& plan, const RehearsedAttempt& attempt,

@@ -61,7 +61,7 @@ constexpr std::array kRunOptions{
     Option{.name = "only",
            .scope = Scope::config,
            .put = put_into<&RunOptions::only>,
-           .help = "run the first profile only: watch and diagnose, never fall back",
+           .help = "start the job once, with the first profile: watch, and name the cause",
            .trust = Trust::not_needed},
     Option{.name = "fail-on-slow",
            .scope = Scope::config,

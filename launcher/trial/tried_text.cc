@@ -91,7 +91,13 @@ Json to_json(const Tried& tried) {
 std::string begin_of(const Scene& scene) {
   const std::string title = fmt::format("{:<{}}", name_of(scene.backend), kIndent);
   if (!scene.absent.empty()) return title;
-  return title + (scene.ranks == 1 ? tr("{} rank   ", 1) : tr("{} ranks  ", scene.ranks));
+  const std::string patience =
+      scene.backend == Backend::deepspeed
+          ? tr("a first start builds its extension, for a minute or more") + "\n" +
+                std::string(kIndent, ' ')
+          : "";
+  return title + patience +
+         (scene.ranks == 1 ? tr("{} rank   ", 1) : tr("{} ranks  ", scene.ranks));
 }
 
 std::string rest_of(const Tried& tried) {

@@ -84,7 +84,7 @@ class Refuses(Speaks):
                 (["--config", "open.yaml", "true"], 78, "open.yaml:2:1：YAML 语法错误，方括号没有闭合"),
                 (["--config", "none.yaml", "true"], 78, "none.yaml：没有这个文件"),
                 (["watch"], 64, "没有子命令 'watch'；查看正在运行的作业用 safelaunch status --watch\n如果确实要运行 "),
-                (["runs", "--failed"], 64, "runs 没有 '--failed' 这个选项"),
+                (["runs", "--old"], 64, "runs 没有 '--old' 这个选项"),
                 (["--nnodes", "2", "--node-rank", "0", "true"], 64, "多机需要 --master-addr"),
                 (["report", "nosuch"], 64, "没有 id 含 'nosuch' 的运行"),
                 (["clean", "--pid", "1", "--dry-run"], 64, "不结束 pid 1：它是 PID 1"),
@@ -108,6 +108,23 @@ class Refuses(Speaks):
                 paragraphs = self.told("help", verb, LANG=ABSENT).split("\n\n")
                 english = [line for line in "\n".join(paragraphs[1:3]).splitlines() if line.isascii() and re.search("[a-z]{2} [a-z]+ [a-z]{2}", line)]
                 self.assertEqual(english, [])
+
+
+class Settings(Speaks):
+    def test_a_variable_the_list_of_profiles_and_the_file_that_init_writes_are_chinese(self):
+        self.assertIn("作用：GPU 之间不直接拷贝", self.told("explain", "NCCL_P2P_DISABLE", LANG=ABSENT))
+        self.assertIn("safelaunch 不认识这个变量；是不是想写 'NCCL_DEBUG'？", self.say("explain", "NCCL_DEBUGG", LANG=ABSENT).stdout.decode())
+        self.assertRegex(self.told("profiles", "list", LANG=ABSENT), r"no-shm +中 +NCCL 不用共享内存")
+        self.told("init", "--yes", LANG=ABSENT)
+        written = (self.folder / "safelaunch.yaml").read_text()
+        comments = [line for line in written.splitlines() if line.lstrip().startswith("# ")]
+        self.assertEqual([line for line in comments if not CHINESE.search(line)], [])
+        self.told("config", "check", LANG=ABSENT)
+
+    def test_a_dry_run_tells_in_chinese_where_a_variable_comes_from(self):
+        plan = self.told("--dry-run", "-v", "--nproc-per-node", "2", "--", "python3", "train.py", LANG=ABSENT)
+        origins = re.findall(r"^    [A-Z_]+=.*  \((.*)\)$", plan, re.M)
+        self.assertEqual([origin for origin in origins if not CHINESE.search(origin) and not origin.startswith(("profile ", "--"))], [])
 
 
 class Doctor(Speaks):

@@ -40,6 +40,33 @@ class RunVerbs(SafelaunchTest):
         return process, (set(self.ids()) - known).pop()
 
 
+class Runs(RunVerbs):
+    def test_the_newest_and_those_that_failed_can_be_asked_for(self):
+        for status in (3, 0, 4):
+            self.say("sh", "-c", f"exit {status}", status=status)
+        ids = self.ids()
+        self.assertEqual(self.say("runs", "-n", "2", "--ids").stdout.split(), ids[1:])
+        self.assertEqual(self.say("runs", "--failed", "--ids").stdout.split(), [ids[0], ids[2]])
+        self.assertEqual([run["exit_status"] for run in json.loads(self.say("runs", "--failed", "-n", "1", "--json").stdout)], [4])
+        self.assertIn("--newest: '0'", self.say("runs", "-n", "0", status=64).stderr)
+
+
+class Explain(RunVerbs):
+    def told(self, *words, status=0):
+        return json.loads(self.say("explain", "--json", *words, status=status, LANG="zh_CN.UTF-8").stdout)
+
+    def test_each_kind_of_question_is_answered_as_json_in_english(self):
+        (self.folder / "train.log").write_text("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n")
+        [seen] = self.told("train.log")["causes"]
+        self.assertEqual((seen["cause"], seen["kind"], seen["retry"]), ("gpu-oom", "cause", "never"))
+        self.assertIn("CUDA out of memory", seen["line"])
+        self.assertEqual(self.told("gpu-oom")["causes"][0]["remedy"], seen["remedy"])
+        self.assertEqual(self.told("CUDA out of memory")["causes"][0]["cause"], "gpu-oom")
+        self.assertEqual(self.told("it works", status=1), {"causes": []})
+        self.assertEqual(self.told("NCCL_TIMEOUT")["instead"], "process_group_timeout")
+        self.assertEqual(self.told("NCCL_DEBUGG", status=1), {"variable": "NCCL_DEBUGG", "known": False, "did_you_mean": "NCCL_DEBUG"})
+
+
 class Stop(RunVerbs):
     def test_a_run_is_ended_and_may_save_first(self):
         process, run = self.running(SAVES)

@@ -36,6 +36,10 @@ enum class Retry {
   passes_by_itself,  ///< yes, with the same profile, a moment later
 };
 
+/// The words of the catalogue's file.
+[[nodiscard]] std::string_view name(Kind kind);
+[[nodiscard]] std::string_view name(Retry retry);
+
 /// One row of the catalogue of causes (docs/causes.md).
 struct Cause {
   std::string id;     ///< "shm-small"; the `heals` of a profile name causes by it

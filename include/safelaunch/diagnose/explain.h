@@ -16,6 +16,9 @@ namespace safelaunch::diagnose {
 /// that failed first.
 [[nodiscard]] std::string explain_log(std::string_view log, const Catalogue& catalogue);
 
+/// What was seen as JSON: {"causes": […]}, each with what `explain` tells of it. Texts are English.
+[[nodiscard]] std::string causes_json(std::span<const Sighting> seen);
+
 /// The cause that a person's words name: the message of an exception without its traceback, or the
 /// name that people have for a cause ("NCCL timeout"). nullptr: none that we know.
 [[nodiscard]] const Cause* cause_named_by(std::string_view words, const Catalogue& catalogue);

@@ -70,6 +70,9 @@ struct NextStep {
   std::vector<profile::StruckOut> struck_out;
 };
 
+/// The reason why no further attempt is made where --only is given.
+inline constexpr const char* kOnlyOnce = "--only: the job is started once";
+
 /// How far the run has come.
 struct RunProgress {
   int attempts = 0;

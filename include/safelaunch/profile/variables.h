@@ -58,4 +58,7 @@ struct Variable {
 /// name that we do not know gets the nearest known one.
 [[nodiscard]] std::string explain_variable(std::string_view name);
 
+/// The same as JSON: {"variable": "NCCL_TIMEOUT", "known": true, …}. Texts are English.
+[[nodiscard]] std::string variable_json(std::string_view name);
+
 }  // namespace safelaunch::profile

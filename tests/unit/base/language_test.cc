@@ -1,5 +1,7 @@
 #include "safelaunch/base/language.h"
 
+#include <sstream>
+
 #include "catch.h"
 
 using namespace safelaunch;
@@ -130,4 +132,47 @@ TEST_CASE("of phrases with as many letters the one with more places is tried fir
   const Phrases phrases(
       "\"{} of it in {}\": \"{1}:{0}\"\n\"{} of it in {}, {}\": \"{1}:{0}/{2}\"\n");
   CHECK(phrases.retold("3s of it in 2s, asleep") == "2s:3s/asleep");
+}
+
+namespace {
+
+// The text between the first and the last quote of a line, without its escapes.
+std::string unquoted(std::string_view line) {
+  const std::size_t open = line.find('"');
+  std::string text;
+  for (std::size_t at = open + 1; at < line.rfind('"'); ++at)
+    text += line[at] == '\\' ? line[++at] : line[at];
+  return text;
+}
+
+// The phrase with the word in each of its places.
+std::string with_word(std::string_view phrase, std::string_view word) {
+  std::string text;
+  while (!phrase.empty()) {
+    const std::size_t open = std::min(phrase.find('{'), phrase.size());
+    text += phrase.substr(0, open);
+    if (open < phrase.size()) text += word;
+    phrase.remove_prefix(std::min(phrase.find('}', open), phrase.size() - 1) + 1);
+  }
+  return text;
+}
+
+}  // namespace
+
+// What is said at once, by tr(), need not be told again: that it stays English is no mistake.
+TEST_CASE("no phrase of the table takes the sentence of another", "[language]") {
+  std::istringstream table{std::string(embedded_phrases().front().text)};
+  std::string phrase;
+  for (std::string line; std::getline(table, line);) {
+    if (line.starts_with('"')) phrase = unquoted(line);
+    const bool is_one_clause =
+        phrase.find("; ") == std::string::npos && phrase.find(". ") == std::string::npos;
+    if (!line.starts_with("  \"") || !is_one_clause) continue;
+    for (const std::string word : {"7", "gpu-1", "/tmp/a.py"}) {
+      const std::string english = with_word(phrase, word);
+      const std::string told = chinese_phrases().retold(english);
+      INFO(english);
+      CHECK((told == english || told == with_word(unquoted(line), word)));
+    }
+  }
 }

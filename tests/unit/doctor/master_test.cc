@@ -241,6 +241,10 @@ TEST_CASE("rank 0 whose master is elsewhere is told, where the interfaces are kn
   CHECK(first_finding(facts).evidence ==
         "RANK=0 listens on this host, and MASTER_ADDR=node9 (10.0.0.9) is no address of it");
   doctor::HostFacts other = facts;
+  other.world.master_address = "10.0.0.9";
+  CHECK(first_finding(other).evidence ==
+        "RANK=0 listens on this host, and MASTER_ADDR=10.0.0.9 is no address of it");
+  other = facts;
   other.world.rank = 1;
   CHECK(outline(other) == Lines{});
   other = facts;

@@ -90,11 +90,7 @@ TEST_CASE("what passes by itself is tried again, but not for ever at the same pl
   CHECK(story.profile().empty());
   story.progress.former.clear();
   story.plan.options.only = true;
-  CHECK(story.next().why == "--only: no further profile is tried");
-  story.diagnosis.decision = diagnose::RetrySame{.with = diagnose::RetrySame::With::another_port};
-  CHECK(story.profile() == "basic");
-  story.plan.options.max_attempts = 1;
-  CHECK(story.next().why == "1 attempt was made");
+  CHECK(story.next().why == "--only: the job is started once");
 }
 
 TEST_CASE("a node alone starts no job of several nodes again", "[next_step]") {
@@ -121,7 +117,7 @@ TEST_CASE("the options --only and --max-attempts end the chain, and an end says 
   story.progress.attempts = 4;
   CHECK(story.next().why == "4 attempts were made");
   story.plan.options.only = true;
-  CHECK(story.next().why == "--only: no further profile is tried");
+  CHECK(story.next().why == "--only: the job is started once");
   story.diagnosis.decision = diagnose::Stop{diagnose::StopReason::users_own};
   CHECK(story.next().why == describe(diagnose::StopReason::users_own));
 }
@@ -237,9 +233,9 @@ TEST_CASE("another attempt with the same settings is bounded by what the user al
       {false, 3, 2, false, kSame},
       {false, 3, 3, false, "3 attempts were made"},
       {false, 1, 1, true, "1 attempt was made"},
-      {true, std::nullopt, 1, false, "--only: no further profile is tried"},
-      {true, std::nullopt, 1, true, kPort},
-      {true, 1, 1, true, "1 attempt was made"},
+      {true, std::nullopt, 1, false, "--only: the job is started once"},
+      {true, std::nullopt, 1, true, "--only: the job is started once"},
+      {false, std::nullopt, 1, true, kPort},
   };
   for (const Row& row : rows) {
     using With = diagnose::RetrySame::With;

@@ -31,7 +31,7 @@ TEST_CASE("the fastest that works is used") {
   const auto conclusion = conclude(probed, 2);
   CHECK(conclusion.profile == "cumem-host");
   CHECK(conclusion.sentence ==
-        "cumem-host works and is the one to use; basic does not; no-shm is 4.0 times slower");
+        "cumem-host works and is the one to use; basic does not work; no-shm is 4.0 times slower");
   CHECK(conclusion.use == "safelaunch --profile cumem-host -- COMMAND");
 }
 
@@ -51,7 +51,7 @@ TEST_CASE("what was not probed is not said to fail") {
   CHECK(conclude(std::vector{untold("gloo-fallback")}, 2).sentence ==
         "no result: no profile was probed to its end");
   CHECK(conclude(std::vector{working("basic", 1), untold("gloo-fallback")}, 2).sentence ==
-        "basic works");
+        "basic works here");
 }
 
 TEST_CASE("one rank cannot tell whether ranks can meet") {
@@ -120,12 +120,13 @@ TEST_CASE("beside the winner those that fail and those that are slower are told,
   const auto sentence = [](std::vector<ProbedProfile> probed) {
     return conclude(probed, 2).sentence;
   };
-  CHECK(sentence({working("a", 10)}) == "a works");
+  CHECK(sentence({working("a", 10)}) == "a works here");
   CHECK(sentence({working("a", 10), working("b", 9)}) == "a works and is the one to use");
   CHECK(sentence({working("a", 10), working("b", 8)}) == "a works and is the one to use");
   CHECK(sentence({working("a", 10), working("b", 5), working("c", 2)}) ==
         "a works and is the one to use; b is 2.0 times slower; c is 5.0 times slower");
-  CHECK(sentence({working("a", 10), failing("b"), hanging("c")}) == "a works; b and c do not");
+  CHECK(sentence({working("a", 10), failing("b"), hanging("c")}) ==
+        "a works here; b and c do not work");
 }
 
 TEST_CASE("where nothing was measured the first that works is used") {

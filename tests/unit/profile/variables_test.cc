@@ -4,6 +4,7 @@
 #include <set>
 
 #include "catch.h"
+#include "safelaunch/base/language.h"
 
 using namespace safelaunch;
 
@@ -20,7 +21,8 @@ std::string warning(std::string_view name, std::string_view value = "1") {
 TEST_CASE("variables that nobody reads are told, with what to use", "[variables]") {
   CHECK(warning("NCCL_TIMEOUT", "1800") ==
         "NCCL_TIMEOUT has no effect by itself: neither NCCL, torch, DeepSpeed, accelerate nor JAX "
-        "reads it; use process_group_timeout: 30min in a profile, DEEPSPEED_TIMEOUT for DeepSpeed, "
+        "reads it; use instead: process_group_timeout: 30min in a profile, DEEPSPEED_TIMEOUT for "
+        "DeepSpeed, "
         "--ddp_timeout for HF Trainer");
   for (const char* name : {"ACCELERATE_USE_GLOO", "TORCH_DISTRIBUTED_BACKEND",
                            "NCCL_SOCKET_TIMEOUT", "NCCL_NET_RETRY_COUNT"}) {
@@ -31,11 +33,12 @@ TEST_CASE("variables that nobody reads are told, with what to use", "[variables]
 
 TEST_CASE("old names are told with the new ones", "[variables]") {
   for (const char* name : {"NCCL_BLOCKING_WAIT", "NCCL_ASYNC_ERROR_HANDLING", "NCCL_DESYNC_DEBUG"})
-    CHECK(warning(name) == std::string(name) +
-                               " is an old name: torch reads it, not NCCL, and warns; use TORCH_" +
-                               name + " (torch 2.2)");
+    CHECK(warning(name) ==
+          std::string(name) +
+              " is an old name: torch reads it, not NCCL, and warns; use instead: TORCH_" + name +
+              " (torch 2.2)");
   CHECK(warning("NCCL_TREE_THRESHOLD") ==
-        "NCCL has not read NCCL_TREE_THRESHOLD since 2.5; use NCCL_ALGO");
+        "NCCL has not read NCCL_TREE_THRESHOLD since 2.5; use instead: NCCL_ALGO");
 }
 
 TEST_CASE("values that do nothing, or something else, are told", "[variables]") {
@@ -173,7 +176,7 @@ TEST_CASE("every variable that is explained is warned of as its standing says", 
     const std::string name(variable.name);
     INFO(name);
     const std::string remedy =
-        variable.instead.empty() ? "" : "; use " + std::string(variable.instead);
+        variable.instead.empty() ? "" : "; use instead: " + std::string(variable.instead);
     switch (variable.standing) {
       case Standing::read: break;
       case Standing::inert:
@@ -246,4 +249,17 @@ TEST_CASE("what is to be used instead is a thing, so that the line reads as a se
     INFO(variable.name);
     CHECK_FALSE(variable.instead.starts_with("it "));
   }
+}
+
+TEST_CASE("all that is told of a variable has its Chinese", "[variables]") {
+  for (const Variable& variable : explained_variables())
+    for (const std::string_view text : {variable.reader, variable.truth, variable.instead}) {
+      INFO(variable.name << ": " << text);
+      const bool is_prose = text.find(' ') != std::string_view::npos;
+      CHECK((!is_prose || chinese_phrases().find(text) != nullptr));
+    }
+  CHECK(chinese_phrases().retold(*warning_for("NCCL_IB_TIMEOUT", "60")) ==
+        "NCCL_IB_TIMEOUT=60：它是指数（4.096 µs × 2^t，默认 20，最大 31），不是秒数");
+  CHECK(chinese_phrases().retold(*warning_for("NCCL_TREE_THRESHOLD", "1")) ==
+        "NCCL 自 2.5 起不再读 NCCL_TREE_THRESHOLD；请改用：NCCL_ALGO");
 }

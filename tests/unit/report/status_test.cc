@@ -216,6 +216,10 @@ TEST_CASE("the collectives a second are those between the last two answers", "[s
   const RunsWithStatus runs;
   runs.add(
       "r1", kStatusJob,
+      R"({"e":"attempt","attempt":1,"profile":"basic"})"
+      "\n"
+      R"({"e":"training","attempt":1})"
+      "\n"
       R"({"t":10,"e":"usage","attempt":1,"ranks":[0,1],"cpu":[1,1],"memory":[1,1],"children":[0,0],"collectives":[100,90]})"
       "\n"
       R"({"t":14,"e":"usage","attempt":1,"ranks":[0,1],"cpu":[1,1],"memory":[1,1],"children":[0,0],"collectives":[150,180]})");
@@ -225,10 +229,24 @@ TEST_CASE("the collectives a second are those between the last two answers", "[s
   CHECK(nlohmann::json::parse(status_json({status}))[0]["collectives_a_second"] == 20.0);
 }
 
+TEST_CASE("before training has begun there is no rate to tell", "[status]") {
+  const RunsWithStatus runs;
+  runs.add(
+      "r1", kStatusJob,
+      R"({"t":10,"e":"usage","attempt":1,"ranks":[0],"cpu":[1],"memory":[1],"children":[0],"collectives":[0]})"
+      "\n"
+      R"({"t":14,"e":"usage","attempt":1,"ranks":[0],"cpu":[1],"memory":[1],"children":[0],"collectives":[0]})");
+  CHECK_FALSE(read_status(runs.path / "r1").value().collectives_a_second);
+}
+
 TEST_CASE("ranks that are not asked have no rate", "[status]") {
   const RunsWithStatus runs;
   runs.add(
       "r1", kStatusJob,
+      R"({"e":"attempt","attempt":1,"profile":"basic"})"
+      "\n"
+      R"({"e":"training","attempt":1})"
+      "\n"
       R"({"t":10,"e":"usage","attempt":1,"ranks":[0],"cpu":[1],"memory":[1],"children":[0],"collectives":[-1]})"
       "\n"
       R"({"t":14,"e":"usage","attempt":1,"ranks":[0],"cpu":[1],"memory":[1],"children":[0],"collectives":[-1]})");

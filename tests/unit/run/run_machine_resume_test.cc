@@ -127,6 +127,17 @@ Duration pause_after(const AttemptRecord& record, RunStory& run) {
 
 }  // namespace
 
+TEST_CASE("with --only training is started once, whatever its profile says", "[resume]") {
+  for (RunStory (*make)() : {resuming, retrying}) {
+    RunStory run = make();
+    run.plan.options.only = true;
+    run.begin();
+    run.ends_with(killed_in_training());
+    CHECK(run.started().size() == 1);
+    CHECK(run.all<EndRun>().front().stopped_because == "--only: the job is started once");
+  }
+}
+
 TEST_CASE("training starts again as it was, as often as its profile says, after growing pauses",
           "[retry]") {
   RunStory run = retrying();

@@ -183,7 +183,9 @@ TEST_CASE("an exception of which no rank has told the words keeps its cause", "[
 
 TEST_CASE("one rank is one rank, and the names stand in one column", "[trial]") {
   CHECK(begin_of({.backend = Backend::nccl, .ranks = 1}) == "NCCL       1 rank   ");
-  CHECK(begin_of({.backend = Backend::deepspeed, .ranks = 8}) == "DeepSpeed  8 ranks  ");
+  CHECK(
+      begin_of({.backend = Backend::deepspeed, .ranks = 8}) ==
+      "DeepSpeed  a first start builds its extension, for a minute or more\n           8 ranks  ");
   CHECK(begin_of({.backend = Backend::jax, .ranks = 2}) == "JAX        2 ranks  ");
 }
 
