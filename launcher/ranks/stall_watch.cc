@@ -103,6 +103,7 @@ void StallWatch::answered(Rank rank, const watch::CountersAnswer& answer) {
   stall_->on_counters(rank, sum_of(answer.groups), Clock::now(),
                       answer.meets    ? Standing::meets
                       : answer.stands ? Standing::stands
+                      : answer.serves ? Standing::serves
                                       : Standing::no);
   rearm();
 }
