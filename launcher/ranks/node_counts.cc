@@ -27,13 +27,18 @@ void add_count(std::int64_t count, std::int64_t& sum) {
   sum = count > kMost - sum ? kMost : sum + count;
 }
 
+Standing standing_of(bool meets, bool stands, bool serves) {
+  return meets    ? Standing::meets
+         : stands ? Standing::stands
+         : serves ? Standing::serves
+                  : Standing::no;
+}
+
 CountsJson json_of(const RankCounted& counted) {
   const auto& [collectives, standing] = counted;
-  return {{"begun", collectives.begun},
-          {"finished", collectives.finished},
-          {"groups", collectives.groups},
-          {"stands", standing != Standing::no},
-          {"meets", standing == Standing::meets}};
+  return {{"begun", collectives.begun},           {"finished", collectives.finished},
+          {"groups", collectives.groups},         {"stands", standing == Standing::stands},
+          {"meets", standing == Standing::meets}, {"serves", standing == Standing::serves}};
 }
 
 RankCounted counted_from(const CountsJson& json) {
@@ -41,9 +46,8 @@ RankCounted counted_from(const CountsJson& json) {
   counted.collectives = {number_of<std::int64_t>(json, "begun").value_or(0),
                          number_of<std::int64_t>(json, "finished").value_or(0),
                          number_of(json, "groups").value_or(0)};
-  counted.standing = is_true(json, "meets")    ? Standing::meets
-                     : is_true(json, "stands") ? Standing::stands
-                                               : Standing::no;
+  counted.standing =
+      standing_of(is_true(json, "meets"), is_true(json, "stands"), is_true(json, "serves"));
   return counted;
 }
 
@@ -59,9 +63,7 @@ watch::Collectives sum_of(const std::map<std::string, watch::GroupCounters>& gro
 }
 
 RankCounted counted_by(const watch::CountersAnswer& answer) {
-  return {sum_of(answer.groups), answer.meets    ? Standing::meets
-                                 : answer.stands ? Standing::stands
-                                                 : Standing::no};
+  return {sum_of(answer.groups), standing_of(answer.meets, answer.stands, answer.serves)};
 }
 
 std::string to_text(const NodeCounts& counts) {

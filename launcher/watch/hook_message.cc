@@ -86,6 +86,7 @@ CountersAnswer counters_of(const Json& packet) {
     answer.waits[name] = as_number<std::int64_t>(count).value_or(0);
   answer.stands = is_true(packet, "stands");
   answer.meets = is_true(packet, "meets");
+  answer.serves = is_true(packet, "serves");
   return answer;
 }
 

@@ -88,14 +88,25 @@ void Stall::on_others(Activity activity, TimePoint now) {
 
 void Stall::on_counters(Rank rank, Collectives counters, TimePoint now, Standing stands) {
   answered_at_[rank] = now;
-  stands != Standing::no ? void(standing_.insert(rank)) : void(standing_.erase(rank));
-  stands == Standing::meets ? void(meeting_.insert(rank)) : void(meeting_.erase(rank));
+  const auto note = [rank](std::set<Rank>& ranks, bool is_one) {
+    is_one ? void(ranks.insert(rank)) : void(ranks.erase(rank));
+  };
+  note(standing_, stands == Standing::stands || stands == Standing::meets);
+  note(meeting_, stands == Standing::meets);
+  note(serving_, stands == Standing::serves);
   if (!compared_since_) compared_since_ = now;
   const auto [known, fresh] = counters_.try_emplace(rank, counters);
   // Several before the first answer are movement too: training begins with the first.
-  if (fresh ? counters.finished <= 1 : known->second == counters) return;
+  const bool stood = fresh ? counters.finished <= 1 : known->second == counters;
   known->second = counters;
-  progressed(now);
+  if (!stood) return progressed(now);
+  if (!timeout_.after && told_ == Duration::zero() && awaits_request()) rested(now);
+}
+
+// Nobody knows when a request comes: neither a pause nor a step grows by that time.
+void Stall::rested(TimePoint now) {
+  moved_at_ = progressed_at_ = now;
+  asked_ = asked_in_step_ = 0;
 }
 
 Duration Stall::limit() const {
@@ -117,6 +128,15 @@ bool Stall::waits(Rank rank) const {
 bool Stall::somebody_waits() const {
   return standing_.size() == counters_.size() || somebody_meets() ||
          std::ranges::any_of(counters_, [](const auto& one) { return one.second.waits(); });
+}
+
+// Whoever waits for no other rank waits for a request.
+bool Stall::awaits_request() const {
+  const auto waits_for_ranks = [this](const auto& one) { return waits(one.first); };
+  return !somebody_meets() && !std::ranges::all_of(counters_, waits_for_ranks) &&
+         std::ranges::all_of(counters_, [this](const auto& one) {
+           return waits(one.first) || serving_.contains(one.first);
+         });
 }
 
 // Counted from two questions too: after a while in which nobody ran, as after Ctrl-Z, all would be

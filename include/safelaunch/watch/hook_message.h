@@ -59,6 +59,7 @@ struct CountersAnswer {
       waits;            ///< torch's wait counters: how many threads wait there
   bool stands = false;  ///< a thread is in the same call of torch.distributed as at the last one
   bool meets = false;   ///< this call makes a group, or opens a store: it waits for other ranks
+  bool serves = false;  ///< it waits for a request of somebody outside
 };
 
 struct CollectivesAnswer {

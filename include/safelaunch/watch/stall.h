@@ -67,7 +67,7 @@ using StallAction = std::variant<AskCounters, StallReport, StallOver>;
 /// collectives and one of them waits in one (a server waits for requests in none), or waits for
 /// others to make a group, or all stand in calls that are not counted: after twice the longest
 /// pause that the job has shown, after two minutes at least, and after 30 minutes before a pause is
-/// known.
+/// known. While those that the others wait for wait for a request, nothing is told.
 class Stall {
  public:
   /// How a rank waits in a collective: NCCL may use a whole CPU for it, gloo sleeps.
@@ -85,7 +85,8 @@ class Stall {
   void on_output(TimePoint now);
   /// How a rank is in the same call of torch.distributed as at the question before, one that is not
   /// counted (send, recv): `meets` if it makes a group there, and so waits for other ranks.
-  enum class Standing { no, stands, meets };
+  /// `serves`: it is in none, and waits for a request of somebody outside.
+  enum class Standing { no, stands, meets, serves };
   void on_counters(Rank rank, Collectives counters, TimePoint now, Standing stands = Standing::no);
   void on_activity(Rank rank, Activity activity, TimePoint now);
   /// What the processes of the job do that nobody knows as ranks: one of them may come to the
@@ -101,11 +102,13 @@ class Stall {
  private:
   void moved(TimePoint now);
   void progressed(TimePoint now);
+  void rested(TimePoint now);
   [[nodiscard]] Duration limit() const;
   [[nodiscard]] Duration pause_between_questions() const;
   [[nodiscard]] bool output_counts() const;
   [[nodiscard]] bool waits(Rank rank) const;
   [[nodiscard]] bool somebody_waits() const;
+  [[nodiscard]] bool awaits_request() const;
   [[nodiscard]] bool stands_still() const;
   [[nodiscard]] std::vector<Rank> working() const;
   [[nodiscard]] bool works_long() const;
@@ -132,6 +135,7 @@ class Stall {
   std::map<Rank, TimePoint> answered_at_;
   std::set<Rank> standing_;  // in one call, as they were at the question before
   std::set<Rank> meeting_;   // of them, those whose call makes a group
+  std::set<Rank> serving_;
   std::map<Rank, Activity> activities_;
 };
 

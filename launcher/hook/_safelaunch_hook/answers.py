@@ -20,7 +20,7 @@ _THREADS = 30
 _WAITS_FOR_LOCK = (("torch/utils/file_baton.py", "wait", ("self.lock_file_path",)),
                    ("filelock/_api.py", "acquire", ("canonical", "lock_filename")),
                    ("filelock/_core/_lock.py", "acquire", ("canonical_path",)))
-_main_thread = native.get_ident()  # the main thread imports this module, in sitecustomize or torch's import
+main_thread = native.get_ident()  # the main thread imports this module, in sitecustomize or torch's import
 _listening = set()  # the pid of this process, once it has the thread
 # Without the C library's own signals, which old Pythons refuse. (valid_signals() came with Python 3.8.)
 _ALL_SIGNALS = set(range(1, _signal.NSIG)) - set(range(32, _signal.SIGRTMIN))
@@ -99,9 +99,9 @@ def threads():
     stacks.pop(native.get_ident(), None)
     names = _names()
     result = []
-    for ident in sorted(stacks, key=lambda ident: ident != _main_thread)[:_THREADS]:
-        most = _FRAMES if ident == _main_thread else _FRAMES_OF_OTHERS
-        name = "MainThread" if ident == _main_thread else names.get(ident, "thread %d" % ident)
+    for ident in sorted(stacks, key=lambda ident: ident != main_thread)[:_THREADS]:
+        most = _FRAMES if ident == main_thread else _FRAMES_OF_OTHERS
+        name = "MainThread" if ident == main_thread else names.get(ident, "thread %d" % ident)
         result.append({"name": name, "frames": _frames(stacks[ident], most)})
     return result
 
@@ -109,12 +109,12 @@ def threads():
 def _handled():
     """The exception that a thread handles, the main thread's first: the program's `finally` may wait for ever, and
     nobody would ever see why. `leaves`: it goes on to the caller then. (Python tells of them from 3.10 on.)"""
-    main = _stack_of(sys._current_frames().get(_main_thread))
+    main = _stack_of(sys._current_frames().get(main_thread))
     for error in ending.reported():
         if error.__traceback__ is not None and error.__traceback__.tb_frame not in main:  # what waits is an atexit function
             return _told(error, leaves=True)
     current = getattr(sys, "_current_exceptions", dict)()
-    for ident in sorted(current, key=lambda ident: ident != _main_thread):
+    for ident in sorted(current, key=lambda ident: ident != main_thread):
         error = current[ident][1] if isinstance(current[ident], tuple) else current[ident]
         if isinstance(error, Exception) and ident != native.get_ident():
             return _told(error)

@@ -7,7 +7,7 @@ making of groups are in neither; a thread that still is in such a call shows the
 import json
 import sys
 
-from . import captures
+from . import captures, serving, standing
 from .like_importlib_bootstrap import without_ours
 
 _LAST_OF_A_GROUP = 4  # collectives
@@ -15,12 +15,9 @@ _LAST_OF_ALL = 64
 _MOST_MEMBERS = 4096  # of all groups together, so that the packet stays one
 # A CUDA build has two. A group may have both backends, each with its own numbers from 1 on.
 _RECORDERS = (("_dump_fr_trace_json", ""), ("_dump_nccl_trace_json", " (nccl)"))
-_CALLS = "torch/distributed/distributed_c10d.py"
-_PICKLING = ("_object_to_tensor", "_tensor_to_object")  # it works there, for minutes if need be
 # A group is made once all of its ranks have come.
 _MEETING = ("init_process_group", "_new_process_group_helper", "_store_based_barrier", "new_group", "_new_group_with_tag")
 _OPENING = ("TCPStore__init", "TCPStore__waitForWorkers")
-_BELOW_A_CALL = 8  # frames: the rendezvous, and its store
 
 
 def start():
@@ -30,13 +27,14 @@ def start():
 
 def read():
     """Reads {"groups": {name: {"enqueued", "started", "completed"}}, "waits": {name: active}, "stands": bool,
-    "meets": bool}; empty without torch."""
+    "meets": bool, "serves": bool}; empty without torch."""
     library = sys.modules.get("torch._C._distributed_c10d")
     if library is None:
         return {"groups": {}, "waits": {}}
-    stands_in, waits = _stands_in(), _waits_if_counted(library)
+    stands_in, waits = standing.calls(), _waits_if_counted(library)
     meets = any(name in _MEETING for name in stands_in) or any(waits.get(name) for name in _OPENING)
-    return {"groups": _groups(library), "waits": waits, "stands": bool(stands_in), "meets": meets}
+    return {"groups": _groups(library), "waits": waits, "stands": bool(stands_in), "meets": meets,
+            "serves": serving.waits_for_a_request()}
 
 
 def finished():
@@ -53,27 +51,6 @@ def _groups(library):
                 name: int(counts["last_%s_collective" % name]) for name in ("enqueued", "started", "completed")
             }
     return groups
-
-
-def _stands_in():
-    """The calls of torch.distributed's in which a thread is as it was when this was asked before. A frame that was
-    seen is marked by its f_trace_lines, which only a tracer would read: to keep the frame would keep its tensors."""
-    found = []
-    for frame in map(_call_of, sys._current_frames().values()):
-        if frame is not None and frame.f_code.co_name not in _PICKLING:
-            if not frame.f_trace_lines:
-                found.append(frame.f_code.co_name)
-            frame.f_trace_lines = False
-    return found
-
-
-def _call_of(frame):
-    """The innermost frame of torch.distributed's calls, unless it has gone on to something else."""
-    for _ in range(_BELOW_A_CALL):
-        if frame is None or frame.f_code.co_filename.endswith(_CALLS):
-            return frame
-        frame = frame.f_back
-    return None
 
 
 def _recorded(library, **wanted):

@@ -11,10 +11,14 @@ using namespace safelaunch::ranks;
 TEST_CASE("a node's counters read back as they were", "[node_counts]") {
   NodeCounts counts{.question = 7, .wrote = true, .others_work = true};
   counts.activities = {{Rank{2}, Activity::working}, {Rank{3}, Activity::stopped}};
-  counts.ranks[Rank{2}] = {{5, 4, 1}, safelaunch::watch::Stall::Standing::meets};
-  const auto read = counts_from(to_text(counts));
-  REQUIRE(read.has_value());
-  CHECK(*read == counts);
+  using Standing = safelaunch::watch::Stall::Standing;
+  for (const Standing standing :
+       {Standing::no, Standing::stands, Standing::meets, Standing::serves}) {
+    counts.ranks[Rank{2}] = {{5, 4, 1}, standing};
+    const auto read = counts_from(to_text(counts));
+    REQUIRE(read.has_value());
+    CHECK(*read == counts);
+  }
 }
 
 TEST_CASE("what are no counters of a node is an error, and no crash", "[node_counts]") {

@@ -176,8 +176,9 @@ TEST_CASE("answers are read", "[hook_message]") {
 
   const auto counters = std::get<CountersAnswer>(
       read(
-          R"({"e":"counters","id":8,"groups":{"0":{"enqueued":5,"started":-1,"completed":4}},"waits":{"w":1}})")
+          R"({"e":"counters","id":8,"groups":{"0":{"enqueued":5,"started":-1,"completed":4}},"waits":{"w":1},"serves":true})")
           .body);
+  CHECK((counters.serves && !counters.stands));
   CHECK(counters.groups.at("0").completed == 4);
   CHECK(counters.groups.at("0").started == -1);
   CHECK(counters.waits.at("w") == 1);

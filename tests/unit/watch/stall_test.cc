@@ -164,6 +164,43 @@ TEST_CASE("a circle of messages stands still though nobody waits in a collective
   CHECK_FALSE(told(false));  // a worker that waits for the next request of its server
 }
 
+TEST_CASE("ranks that wait for one which waits for a request do not stand still", "[stall]") {
+  using Standing = Stall::Standing;
+  const auto told = [](Standing first, Standing last, Collectives of_first = {4, 4}) {
+    Stall stall({}, kStallStart, 3);
+    for (TimePoint now = kStallStart; now < kStallStart + 2h; now += 1min) {
+      if (const auto action = stall.tick(now); action && action->index() == 1) return true;
+      stall.on_counters(Rank{0}, of_first, now, first);
+      stall.on_counters(Rank{1}, {5, 4}, now);
+      stall.on_counters(Rank{2}, last == Standing::no ? Collectives{4, 4} : Collectives{5, 4}, now,
+                        last);
+      stall.on_activity(Rank{0}, Activity::working, now);  // it looks at its clock now and then
+    }
+    return false;
+  };
+  CHECK_FALSE(told(Standing::serves, Standing::serves));
+  CHECK(told(Standing::no, Standing::serves));
+  CHECK(told(Standing::serves, Standing::no));              // rank 2 is stuck elsewhere
+  CHECK(told(Standing::serves, Standing::serves, {5, 4}));  // all have begun it
+  CHECK(told(Standing::meets, Standing::serves));
+}
+
+TEST_CASE("the time without a request is no pause of the training", "[stall]") {
+  Stall stall({}, kStallStart, 2);
+  TimePoint now = kStallStart;
+  const auto answers_for = [&](Duration time, Collectives first, Stall::Standing stands) {
+    for (const TimePoint end = now + time; now < end; now += 1min) {
+      if (const auto action = stall.tick(now); action && action->index() == 1) return true;
+      stall.on_counters(Rank{0}, first, now, stands);
+      stall.on_counters(Rank{1}, {first.begun + 1, first.finished}, now);
+    }
+    return false;
+  };
+  CHECK_FALSE(answers_for(3h, {4, 4}, Stall::Standing::serves));
+  CHECK_FALSE(answers_for(2min, {5, 5}, Stall::Standing::no));  // a request
+  CHECK(answers_for(10min, {5, 5}, Stall::Standing::no));
+}
+
 TEST_CASE(
     "how long before a standstill was seen it may have begun is the time between two questions",
     "[stall]") {
