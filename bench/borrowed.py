@@ -32,20 +32,48 @@ from tables import keep, table, taken  # noqa: E402
 STAND_IN = """#!/bin/sh
 while :; do
   case "$1" in
-    -[ep]) shift 2 ;;
+    -[epr]) shift 2 ;;
     -[a-z]*|--) shift ;;
     *) exec '{program}' -- "$@" ;;
   esac
 done
 """
-# Where their tests count processes of a launcher that is one: safelaunch is two.
-TWO_HALVES = {"dumb-init/tests/child_processes_test.py": ("living_pids(pid_tree(os.getpid()))) == 6",
-                                                          "living_pids(pid_tree(os.getpid()))) == 7"),
-              "tini/test/run_inner_tests.py": ("children(recursive=True)) == 2", "children(recursive=True)) == 3")}
-WORDS = "compares what dumb-init says of itself"
-OPTION = "an option that safelaunch does not have"
+# Where their tests count the processes of a launcher that is one: safelaunch is two. And where they end a process that must still
+# be there: it kills what is left, and when one half is killed, all is.
+EDITS = {
+    "dumb-init/tests/child_processes_test.py": (
+        ("len(living_pids(pid_tree(os.getpid()))) == 6", "len(living_pids(pid_tree(os.getpid()))) == 7"),
+        ("os.kill(child_pid, signal.SIGKILL)", "kill_if_alive(child_pid)")),
+    "dumb-init/testing/__init__.py": (("        os.kill(pid, signal.SIGKILL)\n\n\ndef", "        kill_if_alive(pid)\n\n\ndef"),),
+    "tini/test/run_inner_tests.py": (("children(recursive=True)) == 2", "children(recursive=True)) == 3"),)}
+WORDS = "dumb-init's own words"
+NO_SETSID = "safelaunch has no DUMB_INIT_SETSID=0: nothing of a job outlives it, and Ctrl-Z stops all of it"
+REWRITE = "safelaunch has no --rewrite"
+INSISTS = "the second of INT and TERM kills (P4)"
 # Why a test, or some of its trials, does not apply.
 REST = {
+    "dumb-init test_no_setsid_doesnt_signal_entire_group": NO_SETSID,
+    "dumb-init test_processes_dont_receive_term_on_exit_if_no_setsid": NO_SETSID,
+    "dumb-init test_shell_background_support_without_setsid": NO_SETSID,
+    "dumb-init test_fails_nonzero_with_bad_exec": WORDS + "; the status is tried by P5",
+    "dumb-init test_no_arguments_prints_usage": WORDS,
+    "dumb-init test_exits_invalid_with_invalid_args": WORDS,
+    "dumb-init test_help_message": WORDS,
+    "dumb-init test_version_message": WORDS,
+    "dumb-init test_verbose": WORDS,
+    "dumb-init test_verbose_and_single_child": WORDS,
+    "dumb-init test_rewrite_errors": REWRITE,
+    "dumb-init test_proxies_signals": INSISTS,
+    "dumb-init test_proxies_signals_with_rewrite": f"{REWRITE}; {INSISTS}",
+    "dumb-init test_default_rewrites_can_be_overriden_with_setsid_enabled": REWRITE,
+    "dumb-init test_ignored_signals_are_not_proxied": REWRITE,
+    "dumb-init test_sighup_sigcont_ignored_if_was_session_leader": WORDS,
+    "dumb-init test_working_directories": "safelaunch stays in the job's folder, where it looks for checkpoints and profiles",
+    "tini exit code test": "safelaunch has no -e, which makes a status a success",
+    "tini reaping display test": "safelaunch has no -w, which tells of each zombie",
+    "tini process group test": "safelaunch passes a signal on to the command, not to its group",
+    "tini zombie reaping failure test": "tini without -s reaps nothing; safelaunch always does (P3)",
+    "tini parent death signal test": "safelaunch has no -p, a signal at the end of its own parent",
 }
 
 
@@ -61,22 +89,29 @@ class Row:
 def copy_of(folder, scene, name):
     """A copy of a suite, with a program of its name first in PATH."""
     shutil.copytree(folder, scene.folder / name)
-    for path, (one, other) in TWO_HALVES.items():
+    for path, pairs in EDITS.items():
         if path.startswith(name):
             text = (scene.folder / path).read_text()
-            assert one in text, f"{path} is not the one that this was written for"
-            (scene.folder / path).write_text(text.replace(one, other))
+            for one, other in pairs:
+                assert one in text, f"{path} is not the one that this was written for"
+                text = text.replace(one, other)
+            (scene.folder / path).write_text(text)
     stand_in = scene.folder / "tmp" / name
     stand_in.write_text(STAND_IN.format(program=scene.launcher.program))
     stand_in.chmod(0o755)
     return scene.folder / name
 
 
+def path_of(scene):
+    """The stand-ins, and the Python that has what the tests import."""
+    return f"{scene.folder / 'tmp'}:{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"
+
+
 def dumb_init(folder, scene):
     """{test: [whether it passed, …]}"""
     suite, results = copy_of(folder, scene, "dumb-init"), scene.folder / "results.xml"
     scene.run([], within=[sys.executable, "-m", "pytest", "-q", "--timeout", "20", f"--junitxml={results}", "tests"], cwd=suite, timeout=1800,
-              env=scene.environment(PATH=f"{scene.folder / 'tmp'}:{os.environ['PATH']}"))
+              env=scene.environment(PATH=path_of(scene)))
     ends = collections.defaultdict(list)
     for case in xml.etree.ElementTree.parse(results).iter("testcase"):
         ends[case.get("name").partition("[")[0]].append(case.find("failure") is None and case.find("error") is None)
@@ -99,8 +134,13 @@ MODULES = {"prctl.py": "import ctypes\ndef set_child_subreaper(on): ctypes.CDLL(
 
 
 class Noted(ast.NodeTransformer):
+    """Its only `return` is that of a wait that has seen what it waited for."""
+
     def visit_Assert(self, node):
-        return ast.copy_location(ast.Expr(ast.Call(ast.Name("note", ast.Load()), [node.test], [])), node)
+        return ast.Expr(ast.Call(ast.Name("note", ast.Load()), [node.test], []))
+
+    def visit_Return(self, node):
+        return [ast.Expr(ast.Call(ast.Name("note", ast.Load()), [ast.Constant(True)], [])), node]
 
 
 def tini(folder, scene):
@@ -112,7 +152,7 @@ def tini(folder, scene):
     script = ast.fix_missing_locations(Noted().visit(ast.parse((suite / "test/run_inner_tests.py").read_text())))
     words = [sys.executable, "-c", NOTES + ast.unparse(script)]
     said = scene.run([], within=words, timeout=1800, env=scene.environment(
-        SOURCE_DIR=str(suite), BUILD_DIR=str(tools), FORCE_SUBREAPER="1", PYTHONPATH=str(tools)))[2].decode()
+        SOURCE_DIR=str(suite), BUILD_DIR=str(tools), FORCE_SUBREAPER="1", PYTHONPATH=str(tools), PATH=path_of(scene)))[2].decode()
     ends = collections.defaultdict(list)
     for title, holds in re.findall(r"^NOTE (.*): ([01])$", said, re.MULTILINE):
         ends[title].append(holds == "1")
