@@ -62,6 +62,9 @@ class Promises(unittest.TestCase):
     def test_a_launcher_that_shows_control_characters_is_seen(self):
         self.assert_seen("printf '\\033[31m' >&2; exec TRUE \"$@\"", "P14", "control characters")
 
+    def test_a_parser_that_crashes_is_seen(self):
+        self.assert_seen('[ "$1" != mcp ] || kill -SEGV $$; exec TRUE "$@"', "P21", "changed requests")
+
     def test_the_true_one_keeps_its_promises(self):
         status, rows, last = self.tried(PROGRAM, "P1", "P5", "P12", "P14", "P22", "P24", "--trials", "2")
         self.assertEqual((status, sum(row["failures"] for row in rows)), (0, 0), self.said)
