@@ -110,8 +110,8 @@ def path_of(scene):
 def dumb_init(folder, scene):
     """{test: [whether it passed, …]}"""
     suite, results = copy_of(folder, scene, "dumb-init"), scene.folder / "results.xml"
-    scene.run([], within=[sys.executable, "-m", "pytest", "-q", "--timeout", "20", f"--junitxml={results}", "tests"], cwd=suite, timeout=1800,
-              env=scene.environment(PATH=path_of(scene)))
+    words = [sys.executable, "-m", "pytest", "-q", "--timeout", "20", f"--junitxml={results}", "tests"]
+    scene.run([], within=words, cwd=suite, timeout=1800, env=scene.environment(PATH=path_of(scene)))
     ends = collections.defaultdict(list)
     for case in xml.etree.ElementTree.parse(results).iter("testcase"):
         ends[case.get("name").partition("[")[0]].append(case.find("failure") is None and case.find("error") is None)

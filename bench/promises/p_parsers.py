@@ -9,14 +9,15 @@ from promises.scene import PATIENCE, PYTHON
 from promises.tries import expect, tries
 
 CHANGES = 60  # of one sample in one trial
-TOKENS = (b"\0", b"\xff\xfe", b"\n", b" ", b"-", b":", b"{", b"}", b"[" * 3000, b"\"", b"'", b"\\u0000", b"&a ", b"*a", b"!!binary ", b"9" * 20,
-          b"-1", b"1e999", b"null", b"true", b"%s%n", b"x" * 70_000, b"\xf0\x9f\x98")
+TOKENS = (b"\0", b"\xff\xfe", b"\n", b" ", b"-", b":", b"{", b"}", b"[" * 3000, b"\"", b"'", b"\\u0000", b"&a ", b"*a", b"!!binary ",
+          b"9" * 20, b"-1", b"1e999", b"null", b"true", b"%s%n", b"x" * 70_000, b"\xf0\x9f\x98")
 REQUESTS = b"""{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}}}
 {"jsonrpc": "2.0", "method": "notifications/initialized"}
 {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
 {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "explain", "arguments": {"text": "NCCL WARN x"}}}
 """
-HELLO = b'{"e": "hello", "t": NOW, "rank": 0, "world": 1, "local_rank": 0, "token": "TOKEN", "pid": PID, "ppid": 1, "python": "3", "argv": ["t"]}'
+HELLO = (b'{"e": "hello", "t": NOW, "rank": 0, "world": 1, "local_rank": 0, '
+         b'"token": "TOKEN", "pid": PID, "ppid": 1, "python": "3", "argv": ["t"]}')
 PACKETS = b"""{"e": "start", "t": NOW, "rank": 0, "world": 1, "local_rank": 0}
 {"e": "imported", "t": NOW, "rank": 0, "world": 1, "local_rank": 0, "lib": "torch", "version": "2.13.0"}
 {"e": "init.enter", "t": NOW, "rank": 0, "world": 1, "local_rank": 0, "backend": "gloo", "timeout_s": 1800, "init_method": "env://"}
