@@ -3,10 +3,11 @@
 It notes when things happen, in CLOCK_MONOTONIC ns, as files in $STAMPS: first-ATTEMPT-RANK (its first line),
 fault-1-RANK (it spoils the start now) and term-ATTEMPT-RANK (it is asked to end).
 
-    light_worker.py none|idle|die|stop|absent
+    light_worker.py none|idle|die|stop|absent|crash
 
 none: all stages, then the end; idle: all stages, then nothing for ever; die, stop, absent: rank 1 exits with 3,
-stops itself, or never comes to its init, once the others wait there.
+stops itself, or never comes to its init, once the others wait there; crash: rank 1 saves a checkpoint and is
+killed, once all have trained.
 """
 import os
 import time
@@ -20,7 +21,7 @@ import sys  # noqa: E402
 import threading  # noqa: E402
 
 RANK, WORLD = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-ATTEMPT = int(os.environ.get("SAFELAUNCH_ATTEMPT", "1"))
+ATTEMPT = int(os.environ.get("SAFELAUNCH_ATTEMPT") or int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) + 1)
 FAULT = sys.argv[1] if ATTEMPT == 1 else "none"
 BAD_RANK = 1
 
@@ -69,14 +70,22 @@ class Hook:
                 self.tell(question["q"], id=question["id"], **answers[question["q"]])
 
 
-def others_wait():
-    """True once every other rank has come to its init."""
-    return all(os.path.exists("%s/init-1-%d" % (os.environ["STAMPS"], rank)) for rank in range(WORLD) if rank != BAD_RANK)
+def wait_for_others(name):
+    """Until every other rank has noted that."""
+    while not all(os.path.exists("%s/%s-1-%d" % (os.environ["STAMPS"], name, rank)) for rank in range(WORLD) if rank != BAD_RANK):
+        time.sleep(0.005)
+
+
+def crash():
+    wait_for_others("trained")
+    with open(os.environ["STAMPS"] + "/1.pt", "w") as file:
+        file.write("saved")
+    stamp("fault")
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def spoil():
-    while not others_wait():
-        time.sleep(0.005)
+    wait_for_others("init")
     time.sleep(0.2)  # the others are at rest now, as they would be in a real wait
     stamp("fault")
     if FAULT == "die":
@@ -103,7 +112,10 @@ def train(hook):
     hook.tell("group", backend="gloo")
     hook.tell("coll.enter", op="all_reduce")
     hook.tell("coll.done", op="all_reduce", ms=1.0)
-    while FAULT == "idle":
+    stamp("trained")
+    if FAULT == "crash" and RANK == BAD_RANK:
+        crash()
+    while FAULT in ("idle", "crash"):
         signal.pause()
     hook.tell("exit")
 

@@ -4,60 +4,35 @@
     python bench/run.py [--safelaunch PATH] [--torch-python PYTHON] [--only M2,M8] [--pairs 21] [--json FILE]
 
 All ways of one figure are run in turn (A B A B …) on the same machine in the same minutes; a ratio is the median
-of the ratios within the pairs. Compare ratios, not milliseconds: the machine's load changes the latter.
+of the ratios within the pairs. Compare ratios, not milliseconds: the machine's load changes the latter. bench/tables.py
+makes the page's table of the file bench/rows/figures.json.
 """
 
 import argparse
 import dataclasses
-import json
-import math
 import os
 import pathlib
-import platform
 import sys
 
 import m01_launch
 import m02_wrap
 import m03_exit
+import m04_crash
 import m05_detect
 import m06_heal
 import m07_lines
 import m08_idle
 import m09_tree
+import m10_stale
 import m12_agree
 import m13_doctor
 import m14_death
 from figures import Bench
+from tables import keep, table, taken
 
-FIGURES = {"M1": m01_launch, "M2": m02_wrap, "M3": m03_exit, "M5": m05_detect, "M6": m06_heal, "M7": m07_lines,
-           "M8": m08_idle, "M9": m09_tree, "M12": m12_agree, "M13": m13_doctor, "M14": m14_death}
+FIGURES = {"M1": m01_launch, "M2": m02_wrap, "M3": m03_exit, "M4": m04_crash, "M5": m05_detect, "M6": m06_heal,
+           "M7": m07_lines, "M8": m08_idle, "M9": m09_tree, "M10": m10_stale, "M12": m12_agree, "M13": m13_doctor, "M14": m14_death}
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-
-
-def machine():
-    """The machine in words, without its name."""
-    cpu = next((line.partition(":")[2].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
-    memory = int(open("/proc/meminfo").readline().split()[1]) / 2 ** 20
-    return f"{os.cpu_count()} CPUs ({cpu}), {memory:.0f} GiB, Linux {platform.release().split('-')[0]}, load {os.getloadavg()[0]:.1f}"
-
-
-def number(value):
-    if value is None:
-        return "-"
-    if math.isinf(value):
-        return "never"
-    return f"{value:.3g}" if abs(value) < 100 else f"{value:.0f}"
-
-
-def table(rows):
-    """Markdown, so that it can go into docs/measurements.md as it is."""
-    yield "| figure | ratio | p95 | ours | p95 | peer | | goal | met | n |"
-    yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
-    for row in rows:
-        ratio, ratio_p95 = ("-" if value is None else f"{number(value)}x" for value in (row.ratio, row.ratio_p95))
-        peer = f"{row.peer} {number(row.peers)}" if row.peer else "-"
-        yield (f"| {row.figure}: {row.what} | {ratio} | {ratio_p95} | {number(row.ours)} {row.unit} | {number(row.ours_p95)} | "
-               f"{peer} | {row.unit if row.peer else ''} | {row.goal} | {'yes' if row.met else 'NO'} | {row.pairs} |")
 
 
 def main():
@@ -67,7 +42,7 @@ def main():
     parser.add_argument("--only", default=",".join(FIGURES), help="some of " + ",".join(FIGURES))
     parser.add_argument("--pairs", type=int, default=21, help="turns of each figure")
     parser.add_argument("--seconds", type=float, default=20, help="how long idle things are looked at")
-    parser.add_argument("--json", help="write the figures to this file too")
+    parser.add_argument("--json", help="put the figures into this file, in place of its older ones")
     options = parser.parse_args()
     unknown = [name for name in options.only.split(",") if name not in FIGURES]
     if unknown:
@@ -77,13 +52,12 @@ def main():
     try:
         for name in options.only.split(","):
             print(f"{name}: {FIGURES[name].__doc__.splitlines()[0].partition(', ')[2]}", file=sys.stderr)
-            rows += FIGURES[name].measure(bench)
+            rows += map(taken, FIGURES[name].measure(bench))
     finally:
         bench.close()
-    print(machine(), "", *table(rows), sep="\n")
+    print(*table("figures", rows), sep="\n")
     if options.json:
-        with open(options.json, "w") as file:
-            json.dump({"machine": machine(), "figures": [dataclasses.asdict(row) for row in rows]}, file, indent=1)
+        keep(options.json, rows, lambda row: row["figure"] in options.only.split(","), lambda row: int(row["figure"][1:]))
 
 
 if __name__ == "__main__":

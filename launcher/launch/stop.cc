@@ -15,10 +15,6 @@ namespace {
 constexpr Duration kFirstPause{10};
 constexpr Duration kLongestPause{100};
 
-bool is_insisting(int signal) {
-  return signal == SIGINT || signal == SIGTERM;
-}
-
 template <class... Handlers>
 struct Overloaded : Handlers... {
   using Handlers::operator()...;
@@ -27,6 +23,10 @@ template <class... Handlers>  // clang before 17 does not deduce an aggregate's 
 Overloaded(Handlers...)->Overloaded<Handlers...>;
 
 }  // namespace
+
+bool is_insisting(int signal) {
+  return signal == SIGINT || signal == SIGTERM;
+}
 
 std::vector<StopAction> StopSequence::on(const StopEvent& event, TimePoint now) {
   if (phase_ == Phase::done) return {};

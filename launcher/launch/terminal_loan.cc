@@ -165,9 +165,23 @@ struct TerminalLoan::Keys : std::enable_shared_from_this<Keys> {
     if (page().keys_lent || ::tcgetattr(terminal, &modes) != 0) return;
     page().modes = modes;
     page().keys_lent = true;
+    if ((modes.c_lflag & ICANON) != 0) read_typed_ahead(static_cast<char>(modes.c_cc[VEOF]));
     const termios raw = with_raw_keys(modes);
     ::tcsetattr(terminal, TCSANOW, &raw);
-    if (open(from, terminal) && (to.is_open() || open(to, master.get()))) await_keys();
+    if (open(from, terminal) && (to.is_open() || open(to, master.get()))) write_keys();
+  }
+
+  /// Takes the lines that were typed before the loan. The terminal has kept an end of the input
+  /// (Ctrl-D) as no byte, and would forget it with the raw keys.
+  void read_typed_ahead(char end_of_input) {
+    std::array<char, kKeysAtOnce> room;
+    for (pollfd typed{terminal, POLLIN, 0}; ::poll(&typed, 1, 0) > 0 && typed.revents == POLLIN;) {
+      const ssize_t size = ::read(terminal, room.data(), room.size());
+      if (size < 0) return;
+      unwritten.append(room.data(), static_cast<std::size_t>(size));
+      const bool cut = static_cast<std::size_t>(size) == room.size();
+      if (size == 0 || (!cut && unwritten.back() != '\n')) unwritten.push_back(end_of_input);
+    }
   }
 
   /// A job that no stop reaches may read without one: it waits there until it is seen to read.

@@ -34,10 +34,6 @@ constexpr Duration kActsOnSignalWithin{60'000};
 // end.
 constexpr Duration kReaderTakesTheRest{2'000};
 
-bool is_insisting(int signal) {
-  return signal == SIGINT || signal == SIGTERM;
-}
-
 // A launcher whose rank has failed ends the others by itself, and its words are the user's. It
 // takes a rank that ended with 0 for a success, so it does not end the job then.
 bool launcher_will_end_it(const Failure& verdict, const AttemptRules& rules) {
@@ -217,7 +213,7 @@ void AttemptMachine::take(const SignalCame& event, TimePoint now) {
   const bool first = is<Running>();
   note(event);
   if (is<Draining>()) return take(OutputDrained{}, now);  // the rest of it is not waited for
-  if (first && (event.waiting || is_insisting(event.signal))) {
+  if (first && (event.waiting || launch::is_insisting(event.signal))) {
     state_ = Explaining{event};
     return actions_.push_back(AskRanks{kAnswersBeforeSignal, ranks::Whom::imported});
   }
@@ -244,7 +240,8 @@ bool AttemptMachine::ended_as_told(const ExitStatus& status, TimePoint now) {
 // checkpoint for a hang and kill it, and knows of a hang where it stands.
 void AttemptMachine::stop_and_explain_later(const SignalCame& event, TimePoint now) {
   stop_as_the_user_wants(event);
-  if (is_insisting(event.signal)) state_ = Stopping{now + kUnexplainedSilence, event.signal};
+  if (launch::is_insisting(event.signal))
+    state_ = Stopping{now + kUnexplainedSilence, event.signal};
 }
 
 // A signal that comes while the attempt is stopped for another reason is not the reason, but the

@@ -10,6 +10,7 @@
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/doctor/advice_text.h"
+#include "safelaunch/launch/stop.h"
 
 // Every event has a function, which asks for the state and adds the actions that it wants to
 // actions_. An attempt that failed is diagnosed at once, but its place in the report is written
@@ -408,12 +409,14 @@ void RunMachine::take(const PauseOver&, TimePoint now) {
 }
 
 // Slurm signals the task and then all processes of its step, and a wrapper may add a TERM to the
-// terminal's INT: a second signal that comes at once is no wish of a person who does not want to
-// wait. Only two of a kind from the terminal are keys that somebody has pressed twice.
+// terminal's INT: a second one that comes at once is no wish of a person who does not want to wait.
+// Only two of a kind from the terminal are keys that somebody has pressed twice. A QUIT or HUP
+// beside another signal kills nothing, and is passed on.
 bool RunMachine::is_echo(const launch::ReceivedSignal& event, TimePoint now) {
   const Heard former = std::exchange(heard_, {event.signal, event.sender, now});
   const bool keys = event.sender == 0 && former.sender == 0 && event.signal == former.signal;
-  return former.signal != 0 && !keys && now - former.at < kEchoWithin;
+  const bool insists = launch::is_insisting(event.signal) && launch::is_insisting(former.signal);
+  return (event.signal == former.signal || insists) && !keys && now - former.at < kEchoWithin;
 }
 
 void RunMachine::take(const launch::ReceivedSignal& event, TimePoint now) {

@@ -97,6 +97,18 @@ class AtATerminal(SafelaunchTest):
                 self.assertEqual(status, bare, screen)
                 self.assertIn(expected, screen)
 
+    def test_what_was_typed_before_the_job_reads_is_read_to_its_end(self):
+        for keys, expected in ((b"1\n2\n\x04", b"2\r\n1\r\n"), (b"1\n2\x04\x04", b"21\r\n")):
+            with self.subTest(keys):
+                typed = self.folder / "typed"
+                terminal = self.terminal(SAFELAUNCH, "--", "sh", "-c", f"echo ready; until [ -e {typed} ]; do sleep 0.01; done; exec tac")
+                terminal.read_until(b"ready")
+                terminal.type(keys)
+                typed.touch()
+                self.assertEqual(terminal.close(60), 0, terminal.output)
+                self.assertIn(expected, bytes(terminal.output))
+                typed.unlink()
+
     def test_whoever_inherits_a_stop_that_is_ignored_may_ask_at_once(self):
         for ask in ["read x; echo got $x", "exec python3 -c 'print(\"got\", input())'"]:
             with self.subTest(ask):

@@ -23,6 +23,9 @@ namespace safelaunch::launch {
 /// nothing for a second, or after `kReadersFinish`.
 enum class StopMode { polite, sweep, now };
 
+/// INT and TERM: a second one of these kills.
+[[nodiscard]] bool is_insisting(int signal);
+
 /// Somebody wants the job stopped in this way. A further wish while a stop is under way can only
 /// make it harder; a second INT or TERM of the user means `now`.
 struct StopWanted {

@@ -288,6 +288,17 @@ TEST_CASE("a taken port is tried again under the same profile on another one", "
   CHECK(run.all<StartAttempt>().back().former_port == FormerPort::was_taken);
 }
 
+TEST_CASE("a signal of another kind that comes at once is passed on", "[run]") {
+  for (const auto& [first, second] :
+       {std::pair(SIGHUP, SIGQUIT), {SIGINT, SIGQUIT}, {SIGQUIT, SIGINT}, {SIGHUP, SIGTERM}}) {
+    RunTold run;
+    run.begin();
+    run.signal(first, 71);
+    run.signal(second, 71);
+    CHECK(run.all<SignalAttempt>().size() == 2);
+  }
+}
+
 TEST_CASE("a TERM that a wrapper adds to the terminal's INT is no second wish", "[run]") {
   RunTold run;
   run.begin();
