@@ -51,7 +51,7 @@ def main():
     if len(set(undisturbed)) != 1:
         sys.exit(f"the training does not work here:\n{run.stderr}")
     while left > 0:
-        faults = [(chance.randrange(step, step + 10), chance.randrange(2), chance.choice(KINDS)) for step in CHECKPOINTS[:left]]
+        faults = [(chance.randrange(step, step + 9), chance.randrange(2), chance.choice(KINDS)) for step in CHECKPOINTS[:left]]
         left -= len(faults)
         weights, ends, run = train(faults)
         seen.update(kind for _, _, kind in faults)
