@@ -56,7 +56,8 @@ std::string beside(std::span<const ProbedProfile> probed, std::size_t best) {
   std::string text;
   const auto failed = names_of(probed, refuted);
   if (!failed.empty())
-    text = fmt::format("; {} {}", list_in_words(failed), verb_for(failed, "does not work", "do not work"));
+    text = fmt::format("; {} {}", list_in_words(failed),
+                       verb_for(failed, "does not work", "do not work"));
   for (std::size_t i = 0; i < probed.size(); ++i) {
     const auto ratio = cost_ratio(probed[best].verdict, probed[i].verdict);
     if (i != best && ratio && *ratio > 1 + kBandwidthNoise)

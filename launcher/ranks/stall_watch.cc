@@ -23,6 +23,10 @@
 namespace safelaunch::ranks {
 namespace {
 
+bool is_alive(const std::pair<const Rank, watch::RankState>& rank) {
+  return rank.second.alive();
+}
+
 bool waits_in_a_stage(const watch::RankState& rank) {
   for (const Stage stage :
        {Stage::rendezvous, Stage::group, Stage::communicator, Stage::collective})
@@ -123,7 +127,10 @@ void StallWatch::ask() {
 
 void StallWatch::tick() {
   if (!stall_) return;
-  take(look_.look(ranks_, Clock::now()));
+  const TimePoint now = Clock::now();
+  take(look_.look(ranks_, now));
+  // A launcher may need its time to end once all ranks are through.
+  if (!ranks_.empty() && std::ranges::none_of(ranks_, is_alive)) stall_->rested(now);
   if (const auto action = stall_->tick(Clock::now())) {
     if (const auto* report = std::get_if<watch::StallReport>(&*action))
       tell_(TrainingStalled{with_unseen(*report, ranks_)});

@@ -103,7 +103,6 @@ void Stall::on_counters(Rank rank, Collectives counters, TimePoint now, Standing
   if (!timeout_.after && told_ == Duration::zero() && awaits_request()) rested(now);
 }
 
-// Nobody knows when a request comes: neither a pause nor a step grows by that time.
 void Stall::rested(TimePoint now) {
   moved_at_ = progressed_at_ = now;
   asked_ = asked_in_step_ = 0;

@@ -92,6 +92,9 @@ class Stall {
   /// What the processes of the job do that nobody knows as ranks: one of them may come to the
   /// meeting.
   void on_others(Activity activity, TimePoint now);
+  /// Nobody could call a collective now, or nobody knows when a request comes: neither a pause nor
+  /// a step grows by the time until now.
+  void rested(TimePoint now);
   /// How many other nodes have not answered the last question: without them nothing is told.
   void on_unanswered(std::size_t nodes) { unanswered_ = nodes; }
   /// Whether ranks wait for others to make a group.
@@ -102,7 +105,6 @@ class Stall {
  private:
   void moved(TimePoint now);
   void progressed(TimePoint now);
-  void rested(TimePoint now);
   [[nodiscard]] Duration limit() const;
   [[nodiscard]] Duration pause_between_questions() const;
   [[nodiscard]] bool output_counts() const;

@@ -81,6 +81,22 @@ TEST_CASE("a silent job that finishes collectives is not reported", "[stall_watc
   CHECK(training.reports.empty());
 }
 
+TEST_CASE("where all ranks have ended, the launcher may take its time", "[stall_watch]") {
+  Training training(kSoon);
+  const ProcessId process{71, 5};
+  (void)training.ranks[Rank{0}].claim(process, safelaunch::watch::RankEvidence::hook);
+  training.on_question = [&] { training.answer(Rank{0}, 1, 1); };
+  training.watch.begin(1);
+  SECTION("while it lives, it is told") {
+    training.run_until([&] { return !training.reports.empty(); });
+  }
+  SECTION("once it has ended, it is not") {
+    training.ranks[Rank{0}].exit(process, Exited{0}, Clock::now());
+    training.run_until([&] { return training.asked.size() >= 5; });
+    CHECK(training.reports.empty());
+  }
+}
+
 TEST_CASE("once the stall watch has ended, nobody is asked", "[stall_watch]") {
   Training training(kSoon);
   training.watch.begin(2);

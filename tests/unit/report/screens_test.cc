@@ -518,6 +518,7 @@ TEST_CASE("two answers at one time, and fewer collectives than before, make no w
     return read_status(run.path).value().collectives_a_second;
   };
   const std::string first =
+      "{\"t\":1,\"e\":\"training\",\"attempt\":1}\n"
       "{\"t\":1,\"e\":\"usage\",\"attempt\":1,\"ranks\":[0,1],\"cpu\":[0,0],\"memory\":[0,0],"
       "\"children\":[0,0],\"collectives\":[10,8]}\n";
   CHECK_FALSE(rate_of(first));

@@ -134,6 +134,7 @@ TEST_CASE("with --only training is started once, whatever its profile says", "[r
     run.begin();
     run.ends_with(killed_in_training());
     CHECK(run.started().size() == 1);
+    REQUIRE(run.all<EndRun>().size() == 1);
     CHECK(run.all<EndRun>().front().stopped_because == "--only: the job is started once");
   }
 }
