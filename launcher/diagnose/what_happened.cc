@@ -55,10 +55,10 @@ std::string fault_of(const MissingRank& missing) {
 /// Where its function is known, how it sleeps tells no more: "sleeping in a poll, on
 /// gpu-1" becomes "on gpu-1". Which child it waits for does: "in a child (sh, pid 7), on gpu-1".
 std::string without_sleep(std::string_view doing) {
-  constexpr std::string_view kSleeping = "sleeping ";
+  constexpr std::string_view kSleeping = "sleeping";
   if (!doing.starts_with(kSleeping)) return std::string(doing);
   doing.remove_prefix(kSleeping.size());
-  if (!doing.starts_with("in a child (")) static_cast<void>(take_word(doing, ','));
+  if (!doing.starts_with(" in a child (")) static_cast<void>(take_word(doing, ','));
   return std::string(trimmed(doing));
 }
 

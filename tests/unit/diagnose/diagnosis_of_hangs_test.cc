@@ -32,6 +32,18 @@ TEST_CASE("of a rank that waits for a child the child is named", "[diagnosis]") 
                  "It was idling in f.py:7 main, in a child (sleep, pid 5781), on gpu-1."));
 }
 
+TEST_CASE("how a rank sleeps is not told where its function is known", "[diagnosis]") {
+  for (const char* doing : {"sleeping", "sleeping in hrtimer_nanosleep"})
+    CHECK_THAT(
+        diagnosed(hang(Stage::rendezvous, {{Rank{2}, Activity::idling, doing, "f.py:7 main"}}))
+            .failure.explanation,
+        Catch::Matchers::EndsWith("It was idling in f.py:7 main."));
+  CHECK_THAT(diagnosed(hang(Stage::rendezvous,
+                            {{Rank{2}, Activity::idling, "sleeping, on gpu-1", "f.py:7 main"}}))
+                 .failure.explanation,
+             Catch::Matchers::EndsWith("It was idling in f.py:7 main, on gpu-1."));
+}
+
 TEST_CASE("a rank that sticks among the others is not called missing", "[diagnosis]") {
   diagnose::Evidence evidence = hang(Stage::collective, {{.rank = Rank{2},
                                                           .activity = Activity::stopped,
