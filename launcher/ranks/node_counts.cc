@@ -7,8 +7,6 @@
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/json_fields.h"
-#include "safelaunch/host/identity.h"
-#include "safelaunch/ranks/rank_machine.h"
 
 // What one node tells the leader of its ranks in training: as a value, as JSON, and how it is
 // found.
@@ -100,21 +98,6 @@ Result<NodeCounts> counts_from(std::string_view text) {
     if (field_of(one, "begun") != nullptr) counts.ranks[Rank{*rank}] = counted_from(one);
   }
   return counts;
-}
-
-TrainingLook::Seen TrainingLook::look(const std::map<Rank, watch::RankState>& ranks,
-                                      TimePoint now) {
-  Seen seen;
-  std::set<ProcessId> known;
-  for (const auto& [rank, state] : ranks) {
-    if (!state.alive() || !state.process()->is_here()) continue;
-    known.insert(*state.process());
-    const auto looked = sampler_.look(rank, *state.process(), now);
-    seen.ranks[rank] = looked ? looked->activity : Activity::unseen;
-  }
-  if (const auto others = sampler_.look_at_others(host::self(), known, now))
-    seen.others = others->activity;
-  return seen;
 }
 
 void CountRound::begin(int question) {

@@ -60,6 +60,13 @@ std::vector<Rank> all_with_a_stack(const RankAnswers& answers) {
   return ranks;
 }
 
+/// Of a rank of which both tell something, `ours` holds.
+template <class Answer>
+void put_before(std::map<Rank, Answer>& others, std::map<Rank, Answer> ours) {
+  ours.merge(others);
+  others = std::move(ours);
+}
+
 /// Why a rank that others wait for says nothing.
 std::string silence_of(const std::vector<Rank>& ranks, const watch::StallReport& report,
                        const RankAnswers& answers) {
@@ -157,10 +164,9 @@ bool AnswersOfNodes::take_own(const RankAnswers& answers) {
   forget_former();
   answers_.locks = answers.locks;
   answers_.nameless = answers.nameless;
-  for (const auto& [rank, stack] : answers.stacks) answers_.stacks.insert_or_assign(rank, stack);
-  for (const auto& [rank, seen] : answers.collectives)
-    answers_.collectives.insert_or_assign(rank, seen);
-  for (const auto& [rank, seen] : answers.silent) answers_.silent.insert_or_assign(rank, seen);
+  put_before(answers_.stacks, answers.stacks);
+  put_before(answers_.collectives, answers.collectives);
+  put_before(answers_.silent, answers.silent);
   return open_.empty();
 }
 

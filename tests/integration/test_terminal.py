@@ -19,6 +19,7 @@ RAW = ("import sys, termios, tty\nmodes = termios.tcgetattr(0); tty.setraw(0); p
 # As torchrun starts its ranks.
 APART = "import subprocess\nsubprocess.run(['sh', '-c', 'printf \"name? \"; read x; echo got $x'], start_new_session=True, check=True)"
 
+FG_ONCE_STOPPED = "while ! jobs -s | grep -q Stopped; do sleep 0.01; done; fg"
 # A read in the background would not stop it: it fails, or is tried again for ever.
 DEAF = "import os, signal, time\n{}\nwhile os.tcgetpgrp(0) != os.getpgrp(): time.sleep(0.01)\nprint('got', input('name? '))"
 
@@ -122,6 +123,14 @@ class AtATerminal(SafelaunchTest):
         shell.read_until(text)
         shell.read_until_after(shell.output.index(text), b"$ ")
 
+    def answer(self, shell, behind):
+        """Once the shell has shown the command so often: as it was typed, stopped, and in front again."""
+        shell.read_until(b"got $a'", times=behind)
+        shell.type(b"one\n")
+        self.until_the_prompt_behind(shell, b"got one")
+        shell.type(b"exit\n")
+        self.assertEqual(shell.close(), 0)
+
     def test_ctrl_z_stops_a_program_that_has_the_keys_and_fg_gives_them_back(self):
         shell = self.terminal("bash", "--norc", "-i", columns=LINE_IS_WHOLE)
         asks = f"{SAFELAUNCH} sh -c 'read a; echo got $a; read b; echo then $b'"
@@ -145,21 +154,13 @@ class AtATerminal(SafelaunchTest):
         shell.read_until(b"ready")
         shell.type(b"\x1a")
         shell.read_until(b"Stopped")
-        shell.type(b"bg; touch go; while ! jobs -s | grep -q Stopped; do sleep 0.01; done; fg\n")
-        shell.read_until(b"got $a'", times=5)
-        shell.type(b"one\n")
-        self.until_the_prompt_behind(shell, b"got one")
-        shell.type(b"exit\n")
-        self.assertEqual(shell.close(), 0)
+        shell.type(f"bg; touch go; {FG_ONCE_STOPPED}\n".encode())
+        self.answer(shell, behind=5)
 
     def test_who_is_started_in_the_background_of_a_shell_is_stopped_as_it_asks_until_fg(self):
         shell = self.terminal("bash", "--norc", "-i", columns=LINE_IS_WHOLE)
-        shell.type(f"{SAFELAUNCH} sh -c 'read a; echo got $a' & while ! jobs -s | grep -q Stopped; do sleep 0.01; done; fg\n".encode())
-        shell.read_until(b"got $a'", times=3)
-        shell.type(b"one\n")
-        self.until_the_prompt_behind(shell, b"got one")
-        shell.type(b"exit\n")
-        self.assertEqual(shell.close(), 0)
+        shell.type(f"{SAFELAUNCH} sh -c 'read a; echo got $a' & {FG_ONCE_STOPPED}\n".encode())
+        self.answer(shell, behind=3)
 
     def test_ctrl_c_is_for_the_job_that_a_shell_inside_has_in_front(self):
         shell = self.terminal(SAFELAUNCH, "bash", "--norc", "-i", columns=LINE_IS_WHOLE)

@@ -2,13 +2,11 @@
 
 #include <functional>
 #include <map>
-#include <set>
 
 #include "safelaunch/base/alarm.h"
 #include "safelaunch/base/result.h"
-#include "safelaunch/watch/activity_sampler.h"
+#include "safelaunch/ranks/training_look.h"
 #include "safelaunch/watch/hook_message.h"
-#include "safelaunch/watch/rank_state.h"
 #include "safelaunch/watch/stall.h"
 
 /// Several nodes in training: the leader alone tells a standstill, and asks every node from time to
@@ -41,21 +39,6 @@ struct NodeCounts {
 /// An agent of another version, or somebody hostile, may have written it: the error names the
 /// field.
 [[nodiscard]] Result<NodeCounts> counts_from(std::string_view text);
-
-/// Looks at the live ranks that run on this node, and at the processes of the job that are no
-/// rank's. A look tells of all that was done since the look before.
-class TrainingLook {
- public:
-  struct Seen {
-    std::map<Rank, Activity> ranks{};
-    std::optional<Activity> others{};
-  };
-  [[nodiscard]] Seen look(const std::map<Rank, watch::RankState>& ranks, TimePoint now);
-
- private:
-  host::Procfs table_;
-  watch::ActivitySampler sampler_{table_};
-};
 
 /// A member's part: asked by the leader, it looks at the ranks of this node, has their hooks asked,
 /// and tells what it has found once all have answered, or cannot any more.
