@@ -5,8 +5,8 @@
 #include "safelaunch/launch/descendants.h"
 
 /// Each event is handled in the phase that the table of stop.h draws. A stop only ever gets harder:
-/// asking, sweeping, killing. One deadline serves the phase at hand; when it passes, the next
-/// harder phase begins.
+/// awaiting, asking, sweeping, killing. One deadline serves the phase at hand; when it passes, the
+/// next harder phase begins.
 namespace safelaunch::launch {
 namespace {
 
@@ -57,6 +57,10 @@ std::vector<StopAction> StopSequence::wanted(const StopWanted& stop, TimePoint n
       return sweep(std::min(phase_ == Phase::asking ? deadline_ : TimePoint::max(),
                             now + stop.grace.value_or(kSweepGrace)));
     case StopMode::now: return kill(now, Readers::killed);
+    case StopMode::await:
+      phase_ = Phase::awaiting;
+      deadline_ = now + stop.grace.value_or(kOrphansSave);
+      return {};
   }
   return {};
 }
@@ -66,6 +70,7 @@ std::vector<StopAction> StopSequence::ask(const StopWanted& stop, TimePoint now)
   if (insisting && user_insisted_) return kill(now, Readers::killed);
   user_insisted_ = user_insisted_ || insisting;
   if (phase_ == Phase::sweeping || phase_ == Phase::killing) return {};
+  if (phase_ == Phase::awaiting) return sweep(now + kSweepGrace);
   // A terminal that closes now does not keep the job from saving; Ctrl-\ is a person's word.
   if (phase_ == Phase::asking && stop.signal == SIGHUP) return {};
   if (phase_ == Phase::idle) deadline_ = stop.grace ? now + *stop.grace : TimePoint::max();
@@ -91,6 +96,7 @@ std::vector<StopAction> StopSequence::main_ended(MainEnded ended, TimePoint now)
 // of them.
 std::vector<StopAction> StopSequence::ranks_gone(TimePoint now) {
   ranks_gone_ = true;
+  if (phase_ == Phase::awaiting) return sweep(now + kSweepGrace);
   if (phase_ == Phase::sweeping) deadline_ = std::min(deadline_, now + kSweepGrace);
   return {};
 }
@@ -123,6 +129,7 @@ std::vector<StopAction> StopSequence::readers_at_work(TimePoint now) {
 
 std::vector<StopAction> StopSequence::time_passed(TimePoint now) {
   if (phase_ == Phase::idle || now < deadline_) return {};
+  if (phase_ == Phase::awaiting) return sweep(now + kSweepGrace);
   if (phase_ != Phase::killing) return kill(now, Readers::spared);
   if (now >= patience_ends_) return done();
   pause_ = std::min(pause_ * 2, kLongestPause);

@@ -277,6 +277,15 @@ RanksSeen RankWatch::seen() const {
   return seen;
 }
 
+// The kernel may know of an end of which we have not heard yet.
+bool RankWatch::ranks_live() const {
+  return std::ranges::any_of(ranks_now(), [](const auto& one) {
+    const watch::RankState& state = one.second;
+    return state.alive() && state.process()->is_here() && !state.blind() &&
+           host::is_running(*state.process());
+  });
+}
+
 void RankWatch::ask_counters(int id) {
   if (!channel_) return;
   for (const auto& [process, rank] : machine_.hooked())

@@ -119,7 +119,7 @@ void Attempt::on_exit(std::optional<Rank> rank, ProcessId process, const ExitSta
 
 void Attempt::on_all_ended() {
   if (spec_.workers.front().rank) stopper_.ranks_gone();  // they were the ranks
-  take(AllWorkersEnded{});
+  take(AllWorkersEnded{watch_.training() && watch_.ranks_live()});
 }
 
 void Attempt::on_key(int by, launch::TerminalLoan::KeyIsFor whom) {

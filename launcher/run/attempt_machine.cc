@@ -98,11 +98,16 @@ void AttemptMachine::take(const WorkerEnded& event, TimePoint now) {
 }
 
 // A main process that a signal killed has asked none of its children to end, so the stop must know.
-void AttemptMachine::take(const AllWorkersEnded&, TimePoint) {
+// One that is a rank itself (Lightning's) may be through before the others, which may still save.
+void AttemptMachine::take(const AllWorkersEnded& event, TimePoint) {
   const bool killed = outcome_.command && std::holds_alternative<Signaled>(*outcome_.command);
   actions_.push_back(NoteMainEnded{
       {killed ? launch::MainEnded::How::by_signal : launch::MainEnded::How::by_itself}});
-  if (runs()) begin_stop(sweep());
+  if (!runs()) return;
+  const bool success = outcome_.command && succeeded(*outcome_.command);
+  begin_stop(success && event.ranks_live
+                 ? launch::StopWanted{launch::StopMode::await, SIGTERM, launch::kOrphansSave}
+                 : sweep());
 }
 
 // Also one that falls while the attempt is being stopped counts: NCCL's log is read once more then,

@@ -47,7 +47,9 @@ struct WorkerEnded {
   bool trained = false;  ///< the job has trained, or may have
 };
 /// The last of those processes has ended.
-struct AllWorkersEnded {};
+struct AllWorkersEnded {
+  bool ranks_live = false;  ///< ranks that have trained live on beside it
+};
 /// The watch has decided that the attempt is lost.
 struct VerdictFell {
   Failure verdict;

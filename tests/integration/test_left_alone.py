@@ -7,9 +7,10 @@ import signal
 import stat
 import struct
 import subprocess
+import sys
 import unittest
 
-from harness import SAFELAUNCH, SafelaunchTest, is_alive, main, wait_until
+from harness import SAFELAUNCH, SafelaunchTest, free_port, is_alive, main, wait_until
 
 SLEEPER = "sleep 600"
 # What a shell has just put into the background has the shell's name until its exec.
@@ -28,6 +29,23 @@ def refuse_pidfd_open():
     libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
     if libc.prctl(22, 2, filter_, 0, 0) != 0:  # PR_SET_SECCOMP, by a filter
         os._exit(99)
+
+
+# As Lightning does: the first rank starts the second, and does not wait for it.
+RANKS_WITHOUT_A_LAUNCHER = """
+import os, subprocess, sys, time, torch, torch.distributed as dist
+rank = int(os.environ.setdefault("RANK", "0"))
+if rank == 0:
+    subprocess.Popen([sys.executable, __file__], env={**os.environ, "RANK": "1"})
+first = os.getppid()
+dist.init_process_group("gloo", world_size=2, rank=rank)
+dist.all_reduce(torch.ones(1))
+if rank == 1:
+    while os.getppid() == first:
+        time.sleep(0.01)
+    time.sleep(1.5)  # it saves
+    open("saved", "w").close()
+"""
 
 
 class LeftAlone(SafelaunchTest):
@@ -80,6 +98,13 @@ class LeftAlone(SafelaunchTest):
         pid = run.out.split()[1]
         self.assertIn(f"ended what the job had left running: sleep (pid {pid})", run.err)
         self.assertIn("SAFELAUNCH_KEEP=1", run.err)
+
+    def test_a_rank_that_outlives_the_first_one_may_save(self):
+        run = self.run_safelaunch(sys.executable, self.script(RANKS_WITHOUT_A_LAUNCHER),
+                                  env=self.environment(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port())))
+        self.assert_status(run, 0)
+        self.assertTrue((self.folder / "saved").exists(), run.err)
+        self.assertNotIn("ended what", run.err)
 
     def test_a_process_that_asks_for_it_is_kept(self):
         run = self.run_safelaunch(

@@ -17,11 +17,14 @@ namespace safelaunch::launch {
 ///     sweep    every process gets TERM, and CONT where it is stopped; for a job that hangs, and
 ///              for what a job has left running when its launcher ended
 ///     now      every process is killed
+///     await    nobody is asked: ranks that have trained and outlive a launcher that made a success
+///              of it end by themselves, as without safelaunch. Their end, the end of the grace, or
+///              a signal of the user begins the sweep
 ///
 /// Whatever lives at the end of the grace is killed. Who reads what the job has written (`exec >
 /// >(gzip > log)`) is no leftover: it ends by itself, and is only killed `now`, or when it has done
 /// nothing for a second, or after `kReadersFinish`.
-enum class StopMode { polite, sweep, now };
+enum class StopMode { polite, sweep, now, await };
 
 /// INT and TERM: a second one of these kills.
 [[nodiscard]] bool is_insisting(int signal);
@@ -72,7 +75,8 @@ using StopAction = std::variant<AskMain, SignalTree, StopDone>;
 /// Decides how a job is stopped; `TreeStopper` performs it.
 ///
 ///     idle ─ StopWanted polite ─→ asking ─ MainEnded ─→ sweeping (RanksGone: a second more)
-///       └──── StopWanted sweep ───────────────────────────┘ │
+///       ├──── StopWanted sweep ───────────────────────────┤ │
+///       └──── StopWanted await ─→ awaiting ─ RanksGone ───┘ │
 ///     any ── deadline, StopWanted now, second INT or TERM ──→ killing (again and again)
 ///     any ── TreeEmpty ──→ done ←── patience over ── killing
 class StopSequence {
@@ -83,7 +87,7 @@ class StopSequence {
   [[nodiscard]] std::optional<TimePoint> deadline() const;
 
  private:
-  enum class Phase { idle, asking, sweeping, killing, done };
+  enum class Phase { idle, awaiting, asking, sweeping, killing, done };
 
   std::vector<StopAction> wanted(const StopWanted& stop, TimePoint now);
   std::vector<StopAction> ask(const StopWanted& stop, TimePoint now);
@@ -116,7 +120,8 @@ inline constexpr Duration kSweepGrace{1'000};
 /// The time in which readers of the job's output may finish.
 inline constexpr Duration kReadersFinish{30'000};
 
-/// The time that processes have to save whose launcher was killed by a signal that has no grace.
+/// The time that processes have to save whose launcher was killed by a signal that has no grace, or
+/// has ended before them.
 inline constexpr Duration kOrphansSave{30'000};
 
 }  // namespace safelaunch::launch

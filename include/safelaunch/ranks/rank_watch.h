@@ -76,6 +76,8 @@ class RankWatch final : watch::HookChannel::Listener {
   /// Nothing is judged any more: the attempt is being stopped. Ends of ranks are still noted.
   void freeze();
   [[nodiscard]] bool training() const { return machine_.may_have_trained(); }
+  /// Whether a rank of this node runs that has a hook.
+  [[nodiscard]] bool ranks_live() const;
 
   /// Asks every rank for its Python stack and its collectives; writes the answers to
   /// `directory`/evidence. RanksAnswered follows, once, when all have answered or the time is over.

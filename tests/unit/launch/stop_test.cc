@@ -33,6 +33,30 @@ TEST_CASE("a user's signal goes to the launcher alone, as it is, once") {
   CHECK(stop.deadline() == t0 + seconds(30));
 }
 
+TEST_CASE("ranks that outlive their launcher end by themselves before anything is swept") {
+  StopSequence stop;
+  CHECK(stop.on(MainEnded{}, t0).empty());
+  CHECK(stop.on(StopWanted{StopMode::await, SIGTERM, kOrphansSave}, t0).empty());
+  CHECK(stop.deadline() == t0 + kOrphansSave);
+  CHECK(stop.on(TimePassed{}, t0 + seconds(29)).empty());
+  SECTION("the last rank ends") {
+    CHECK(stop.on(RanksGone{}, t0 + seconds(3)) == kSweeping);
+  }
+  SECTION("one does not end") {
+    CHECK(stop.on(TimePassed{}, t0 + seconds(30)) == kSweeping);
+  }
+  SECTION("the user wants the end") {
+    CHECK(stop.on(kInt, t0 + seconds(3)) == kSweeping);
+  }
+  SECTION("the user insists") {
+    (void)stop.on(kInt, t0 + seconds(3));
+    CHECK(stop.on(kInt, t0 + seconds(3)) == kKillingReadersToo);
+  }
+  SECTION("nothing is left") {
+    CHECK(stop.on(TreeEmpty{}, t0 + seconds(3)) == kDone);
+  }
+}
+
 TEST_CASE("what lives at the end of the grace is killed") {
   StopSequence stop;
   CHECK(stop.on(kTerm, t0) == Actions{AskMain{SIGTERM}});

@@ -22,7 +22,7 @@ struct AttemptWord {
   std::string operator()(const KeepOutput&) const { return "keep"; }
   std::string operator()(const HideOutput&) const { return "hide"; }
   std::string operator()(const StopJob& stop) const {
-    constexpr std::array kModes{"polite", "sweep", "now"};
+    constexpr std::array kModes{"polite", "sweep", "now", "await"};
     return std::string("stop ") + kModes.at(static_cast<std::size_t>(stop.wanted.mode));
   }
   std::string operator()(const NoteMainEnded&) const { return "note the end"; }

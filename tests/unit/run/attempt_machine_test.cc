@@ -648,6 +648,17 @@ TEST_CASE("how the launcher ended is known to the stop", "[attempt]") {
         (killed ? How::by_signal : How::by_itself));
 }
 
+TEST_CASE("ranks that outlive a launcher that made a success of it end by themselves",
+          "[attempt]") {
+  for (const bool success : {true, false}) {
+    Told attempt;
+    attempt.on(WorkerEnded{{}, Exited{success ? 0 : 1}});
+    attempt.on(AllWorkersEnded{.ranks_live = true});
+    CHECK(attempt.all<StopJob>().front().wanted.mode ==
+          (success ? launch::StopMode::await : launch::StopMode::sweep));
+  }
+}
+
 TEST_CASE("the first failure of a launcher's workers is the command's status", "[attempt]") {
   Told attempt(own_spawn());
   attempt.on(WorkerEnded{.rank = Rank{0}, .status = Exited{0}, .others_run = true});

@@ -37,7 +37,7 @@ std::string what_came_of(const AttemptStory& attempt) {
   if (outcome.late_signal) add("late " + signal_name(*outcome.late_signal));
   if (outcome.gave_way) add("gave way");
   const auto stops = attempt.all<StopJob>();
-  constexpr std::array kModes{"polite", "sweep", "now"};
+  constexpr std::array kModes{"polite", "sweep", "now", "await"};
   std::string modes;
   for (const StopJob& stop : stops)
     modes += std::string(" ") + kModes.at(static_cast<std::size_t>(stop.wanted.mode));
