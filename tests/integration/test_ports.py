@@ -61,7 +61,7 @@ class Ports(SafelaunchTest):
 
     def assert_holder_is_named(self, run, pid, port=PORT):
         user = re.escape(os.environ.get("USER", "")) or r"\S+"
-        self.assertRegex(run.err, rf"[Pp]ort {port} is held by pid {pid} \(.*\) of user {user}, listening for \d+s", str(run))
+        self.assertRegex(run.err, rf"[Pp]ort {port} is held by pid {pid} \(.*\) of user {user}, listening for [\d.]+s", str(run))
 
     def assert_rotated(self, run, pid):
         self.assert_status(run, 0)
