@@ -294,6 +294,7 @@ void RankMachine::hear_body(ProcessId process, const watch::HookMessage& message
   pass(std::get_if<watch::StackAnswer>(&message.body));
   pass(std::get_if<watch::CollectivesAnswer>(&message.body));
   pass(std::get_if<watch::CountersAnswer>(&message.body));
+  pass(std::get_if<watch::ArrivalsAnswer>(&message.body));
   if (const auto* refusal = std::get_if<watch::HookRefusal>(&message.body))
     actions_.push_back(TellNotice{fmt::format("{} is refused: {}", refusal->what, refusal->why)});
   else if (const auto* fault = std::get_if<watch::HookFault>(&message.body))

@@ -129,6 +129,7 @@ RankWatch::RankWatch(const Services& services, RankWatchConfig config, OnRanksTe
       counts_(
           services.io, ranks_now(), [this](int id) { ask_counters(id); },
           [this](const NodeCounts& counts) { tell_(TellCounts{counts}); }),
+      stragglers_(services.log),
       nccl_(services.io, config_.nccl,
             {.whose =
                  [this](const nccl::ProcessName& who, const std::optional<nccl::Part>& part) {
@@ -288,8 +289,12 @@ bool RankWatch::ranks_live() const {
 
 void RankWatch::ask_counters(int id) {
   if (!channel_) return;
-  for (const auto& [process, rank] : machine_.hooked())
+  std::set<Rank> asked;
+  for (const auto& [process, rank] : machine_.hooked()) {
     channel_->ask(process, watch::HookQuestion::counters, id);
+    if (channel_->ask(process, watch::HookQuestion::arrivals, id)) asked.insert(rank);
+  }
+  stragglers_.begin(id, std::move(asked));
 }
 
 // The machine's actions, performed.
@@ -398,20 +403,32 @@ void RankWatch::perform(const ShowStacks& show) {
 }
 
 void RankWatch::perform(const PassAnswer& pass) {
-  std::visit([&](const auto& answer) { inquiry_.answered(pass.process, answer); }, pass.answer);
-  if (const auto* stack = std::get_if<watch::StackAnswer>(&pass.answer)) {
-    places_.answered(pass.process, *stack);
-    shown_.answered(pass.process, *stack);
-  }
-  if (const auto* counters = std::get_if<watch::CountersAnswer>(&pass.answer);
-      counters && pass.rank) {
-    shown_.answered(pass.process, *counters);
-    stall_.answered(*pass.rank, *counters);
-    counts_.answered(*pass.rank, *counters);
-    const std::int64_t finished = counted_by(*counters).collectives.finished;
-    usage_.counted(*pass.rank, finished);
-    services_.log.tell(report::record::Counted{pass.rank->value, finished});
-  }
+  std::visit([&](const auto& answer) { hear(pass, answer); }, pass.answer);
+}
+
+void RankWatch::hear(const PassAnswer& from, const watch::StackAnswer& stack) {
+  inquiry_.answered(from.process, stack);
+  places_.answered(from.process, stack);
+  shown_.answered(from.process, stack);
+}
+
+void RankWatch::hear(const PassAnswer& from, const watch::CollectivesAnswer& collectives) {
+  inquiry_.answered(from.process, collectives);
+}
+
+void RankWatch::hear(const PassAnswer& from, const watch::CountersAnswer& counters) {
+  inquiry_.answered(from.process, counters);
+  if (!from.rank) return;
+  shown_.answered(from.process, counters);
+  stall_.answered(*from.rank, counters);
+  counts_.answered(*from.rank, counters);
+  const std::int64_t finished = counted_by(counters).collectives.finished;
+  usage_.counted(*from.rank, finished);
+  services_.log.tell(report::record::Counted{from.rank->value, finished});
+}
+
+void RankWatch::hear(const PassAnswer& from, const watch::ArrivalsAnswer& arrivals) {
+  if (from.rank) stragglers_.answered(*from.rank, arrivals);
 }
 
 void RankWatch::perform(const TellVerdict& tell) {

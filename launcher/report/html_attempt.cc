@@ -47,6 +47,7 @@ void write_failure(const Failure& failure, const RunRecord& run, HtmlWriter& to)
 }
 
 void write_progress(const AttemptHistory& attempt, HtmlWriter& to) {
+  if (attempt.straggler) to.note(tr(in_words(*attempt.straggler)));
   if (attempt.ended) {
     if (!attempt.told.stages.empty()) to.note(attempt.told.stages);
     return;

@@ -129,6 +129,10 @@ std::string words_of(const Stall& stall) {
   return in_words(stall);
 }
 
+std::string words_of(const Straggler& straggler) {
+  return in_words(straggler);
+}
+
 std::string words_of(const HookError& error) {
   return error.where + ": " + error.error;
 }
@@ -201,6 +205,20 @@ std::string in_words(const Stall& stall) {
   if (stall.phase == Stall::kWorks) return "training waits for ranks that work: " + stall.text;
   return (stall.phase == Stall::kOver ? "training goes on, after " : "training stands still: ") +
          stall.text;
+}
+
+std::string in_words(const Straggler& straggler) {
+  if (straggler.rank < 0) return "no rank comes last to most collectives any more";
+  constexpr int kMillisecond = 1'000;
+  const std::string place = straggler.where.empty()
+                                ? ""
+                                : fmt::format("; in {} at {} of {} looks", straggler.where,
+                                              straggler.seen, straggler.looks);
+  return fmt::format(
+      "rank {} came last to {} of {} collectives, {} ms after the others, which waited {} % of the "
+      "time for it{}",
+      straggler.rank, straggler.last, straggler.of, straggler.behind_us / kMillisecond,
+      straggler.waited, place);
 }
 
 std::string in_words(const Host& host) {

@@ -148,6 +148,12 @@ class RecordReader {
       known = Standstill{at_, event.text, known ? known->earlier + 1 : 0};
   }
 
+  void take(const record::Straggler& event) {
+    if (attempt_ == nullptr) return;
+    attempt_->straggler.reset();
+    if (rank_of(event.rank)) attempt_->straggler = event;
+  }
+
   // Every figure of a look belongs to a rank, or to a GPU.
   void take(const record::Usage& event) {
     const std::size_t count = event.ranks.size();

@@ -224,6 +224,7 @@ RunStatus status_of(const RunRecord& run) {
   status.waiting = attempt.waiting;
   status.training = attempt.training.has_value();
   if (status.training) status.collectives_a_second = rate_of(attempt.usage);
+  status.straggler = attempt.straggler;
   for (const auto& [rank, history] : attempt.ranks) {
     if (!history.host.empty()) status.hosts[rank.value] = history.host;
     take_stage(rank.value, history, status);
@@ -254,6 +255,13 @@ Json json_of(const GpuFigures& gpu) {
   return json;
 }
 
+Json json_of(const record::Straggler& straggler) {
+  Json json;
+  record::Straggler::fields(straggler,
+                            [&](const char* key, const auto& value) { json[key] = value; });
+  return json;
+}
+
 }  // namespace
 
 std::optional<RunStatus> read_status(const fs::path& directory) {
@@ -278,6 +286,7 @@ std::string render(const RunStatus& status) {
     text += stages_in_words(status);
   if (status.collectives_a_second)
     text += tr("    {:.1f} collectives a second", *status.collectives_a_second) + "\n";
+  if (status.straggler) text += fmt::format("    {}\n", tr(in_words(*status.straggler)));
   if (status.training || status.ended) return text;
   if (const std::string_view waiting = without_counts(status.waiting); !waiting.empty())
     text += fmt::format("    {}\n", tr(waiting));
@@ -298,6 +307,7 @@ std::string status_json(const std::vector<RunStatus>& runs) {
       entry["ranks"][std::to_string(rank)] = json_of(figures);
     for (const auto& [rank, host] : run.hosts) entry["ranks"][std::to_string(rank)]["host"] = host;
     if (run.collectives_a_second) entry["collectives_a_second"] = *run.collectives_a_second;
+    if (run.straggler) entry["straggler"] = json_of(*run.straggler);
     for (const GpuFigures& gpu : run.gpus) entry["gpus"].push_back(json_of(gpu));
     for (const NetworkFigures& one : run.network)
       entry["network"].push_back({{"interface", one.interface},

@@ -83,8 +83,10 @@ void write_story(const RunRecord& run, TextWriter& to) {
   } else if (!summary.attempts.empty()) {
     to.line(closing_screen(summary));
   }
-  if (run.attempts.empty() || run.attempts.back().ended) return;
+  if (run.attempts.empty()) return;
   const AttemptHistory& last = run.attempts.back();
+  if (last.straggler) to.line("  " + tr(in_words(*last.straggler)));
+  if (last.ended) return;
   to.line(tr("  attempt {}  {:<14} {}{}", last.told.number, last.told.profile,
              tr(run.state == RunRecord::State::running ? "is running" : "was not ended"),
              last.training          ? tr(", training")

@@ -20,6 +20,7 @@ using Json = nlohmann::json;
 // Texts are cut, since one of each kind is kept for every rank.
 constexpr std::size_t kLongestText = 4096;
 constexpr std::size_t kLongestTraceback = 16'384;
+constexpr std::size_t kLongestName = 128;
 constexpr std::size_t kMostThreads = 64;
 constexpr std::size_t kMostFrames = 256;
 
@@ -93,7 +94,6 @@ CountersAnswer counters_of(const Json& packet) {
 // [group, number, operation, state]
 std::optional<CollectiveSeen> collective_of(const Json& entry) {
   constexpr std::size_t kFields = 4;
-  constexpr std::size_t kLongestName = 128;
   if (!entry.is_array() || entry.size() != kFields || !entry[1].is_number_integer())
     return std::nullopt;
   for (const std::size_t text : {0U, 2U, 3U})
@@ -125,6 +125,40 @@ CollectivesAnswer collectives_of(const Json& packet) {
   for (const auto& [group, ranks] : object_of(packet, "members").items())
     answer.members[group] = ranks_of(ranks);
   return answer;
+}
+
+// [group, number, microseconds]
+std::optional<Arrival> arrival_of(const Json& entry) {
+  constexpr std::size_t kFields = 3;
+  constexpr std::int64_t kLatest = 10'000'000'000'000'000;  // in the year 2286
+  if (!entry.is_array() || entry.size() != kFields || !entry[0].is_string() ||
+      !entry[1].is_number_integer() || !entry[2].is_number_integer())
+    return std::nullopt;
+  const auto at = entry[2].get<std::int64_t>();
+  if (at < 0 || at > kLatest) return std::nullopt;
+  return Arrival{.group = std::string(cut(entry[0].get_ref<const std::string&>(), kLongestName)),
+                 .number = entry[1].get<std::int64_t>(),
+                 .at = std::chrono::microseconds(at)};
+}
+
+// [how often, frames]
+void add_look(const Json& look, std::map<std::string, int>& places) {
+  constexpr int kMostLooks = 1'000;
+  if (!look.is_array() || look.size() != 2) return;
+  std::vector<std::string> frames;
+  for (const Json& frame : look[1])
+    if (frame.is_string() && frames.size() < kMostFrames)
+      frames.emplace_back(cut(frame.get_ref<const std::string&>(), kLongestText));
+  const std::string place = summarize({{"MainThread", std::move(frames)}});
+  places[place] += std::clamp(as_number(look[0]).value_or(0), 0, kMostLooks);
+}
+
+Arrivals arrivals_of(const Json& packet) {
+  Arrivals arrivals;
+  for (const Json& entry : array_of(packet, "came"))
+    if (auto one = arrival_of(entry)) arrivals.came.push_back(std::move(*one));
+  for (const Json& look : array_of(packet, "looks")) add_look(look, arrivals.places);
+  return arrivals;
 }
 
 HookCommunicator communicator_of(const Json& packet) {
@@ -303,6 +337,7 @@ void read_body(HookMessage& message, const Json& packet) {
         HookChildDied{number_of(packet, "pid", 0, kLargestPid).value_or(0), status_of(packet)};
   if (name == "counters") message.body = counters_of(packet);
   if (name == "collectives") message.body = collectives_of(packet);
+  if (name == "arrivals") message.body = ArrivalsAnswer{id_of(packet), arrivals_of(packet)};
   if (name == "refused") message.body = HookRefusal{text(packet, "what"), text(packet, "why")};
   if (name == "hook_error") message.body = HookFault{text(packet, "where"), text(packet, "err")};
   if (name == "exception") message.body = HookException{};
@@ -341,7 +376,8 @@ Result<HookMessage> read_hook_message(std::string_view packet, HookSpeaker& spea
 }
 
 std::string hook_request(HookQuestion question, int id) {
-  constexpr std::array<std::string_view, 4> kNames{"stack", "counters", "collectives", "here"};
+  constexpr std::array<std::string_view, 5> kNames{"stack", "counters", "collectives", "arrivals",
+                                                   "here"};
   return fmt::format(R"({{"q":"{}","id":{}}})", kNames.at(static_cast<std::size_t>(question)), id);
 }
 

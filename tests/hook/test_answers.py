@@ -314,6 +314,23 @@ class Answers(harness.HookTest):
             finally:
                 process.communicate("\n")
 
+    @torch_at_hand.needs(torch_at_hand.recorder_of_gloos_collectives)
+    def test_a_rank_tells_when_it_came_to_its_last_collectives_and_where_it_is(self):
+        with Collector() as collector:
+            began = time.time()
+            process = self.train_until_ready(collector, MANY_COLLECTIVES.replace("range(100)", "range(130)"))
+            try:
+                answer = collector.wait_for_worker("coll.done").ask("arrivals")
+                self.assertEqual([number for _, number, _ in answer["came"]], list(range(31, 131)))
+                times = [at / 1e6 for _, _, at in answer["came"]]
+                self.assertEqual(times, sorted(times))
+                self.assertTrue(began <= times[0] and times[-1] <= time.time(), (began, times))
+                ((count, where),) = answer["looks"]
+                self.assertEqual(count, 10)
+                self.assertIn("trains", where[-1])
+            finally:
+                process.communicate("\n")
+
     def test_a_signal_that_the_program_blocks_is_left_to_it(self):
         script = """
 import os, signal, torch

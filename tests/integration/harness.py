@@ -189,6 +189,11 @@ class SafelaunchTest(unittest.TestCase):
     def run_safelaunch(self, *words, timeout=180, **options):
         return self.finish(self.start(*words, **options), timeout)
 
+    def verb(self, *words):
+        """What a verb says; it must succeed."""
+        return subprocess.run([SAFELAUNCH, *map(str, words)], env=self.environment(), cwd=self.folder, text=True,
+                              capture_output=True, timeout=60, check=True).stdout
+
     def script(self, text, name="job.py"):
         """A script in the test's folder."""
         path = self.folder / name

@@ -179,10 +179,6 @@ class Training(SafelaunchTest):
                 self.assertIn("no rank was seen to start, so training may have begun",
                               json.dumps(run.outcome["stopped_because"]))
 
-    def verb(self, *words):
-        return subprocess.run([SAFELAUNCH, *map(str, words)], env=self.environment(), cwd=self.folder, text=True,
-                              capture_output=True, timeout=60, check=True).stdout
-
     def test_without_stall_timeout_training_is_left_alone(self):
         job = self.start(*SHORT, "--nproc-per-node", "2", *LATE)
         events = job.run_directory / "events.jsonl"

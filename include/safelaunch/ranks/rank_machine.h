@@ -221,7 +221,9 @@ struct ShowStacks {
 struct PassAnswer {
   ProcessId process;
   std::optional<Rank> rank;
-  std::variant<watch::StackAnswer, watch::CollectivesAnswer, watch::CountersAnswer> answer;
+  std::variant<watch::StackAnswer, watch::CollectivesAnswer, watch::CountersAnswer,
+               watch::ArrivalsAnswer>
+      answer;
 };
 struct RecordEvent {
   report::record::Event event;

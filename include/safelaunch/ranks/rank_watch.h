@@ -17,6 +17,7 @@
 #include "safelaunch/ranks/services.h"
 #include "safelaunch/ranks/stacks_door.h"
 #include "safelaunch/ranks/stall_watch.h"
+#include "safelaunch/ranks/straggler_watch.h"
 #include "safelaunch/ranks/usage_watch.h"
 #include "safelaunch/watch/activity_sampler.h"
 #include "safelaunch/watch/hook_channel.h"
@@ -116,6 +117,10 @@ class RankWatch final : watch::HookChannel::Listener {
   void show_leader_soon();
   void hear_answers(RankAnswers answers, Duration limit);
   void tell_answers();
+  void hear(const PassAnswer& from, const watch::StackAnswer& stack);
+  void hear(const PassAnswer& from, const watch::CollectivesAnswer& collectives);
+  void hear(const PassAnswer& from, const watch::CountersAnswer& counters);
+  void hear(const PassAnswer& from, const watch::ArrivalsAnswer& arrivals);
   void perform(const WatchExit& watch);
   void perform(const AskWhetherItHears& ask);
   void perform(const TakeLook& look);
@@ -154,6 +159,7 @@ class RankWatch final : watch::HookChannel::Listener {
   std::vector<RankPicture> shown_picture_;
   StallWatch stall_;
   CountRound counts_;
+  StragglerWatch stragglers_;
   nccl::Watch nccl_;
   DriverWatch driver_;
   StandstillWatch standstill_;

@@ -303,6 +303,29 @@ struct Stall {
   }
 };
 
+/// A rank of this node comes last to its collectives, and the others wait for it.
+struct Straggler {
+  static constexpr const char* kName = "straggler";
+  int rank = -1;      ///< -1: no rank does any more
+  int last = 0;       ///< to so many collectives it came last
+  int of = 0;         ///< of these
+  int behind_us = 0;  ///< microseconds behind the last but one; the median
+  int waited = 0;     ///< per cent of the time in which the others waited for it
+  std::string where;  ///< where it was most often, of some looks; empty: not known
+  int seen = 0;       ///< as often it was seen there
+  int looks = 0;      ///< of these
+  static void fields(auto& self, auto&& field) {
+    field("rank", self.rank);
+    field("last", self.last);
+    field("of", self.of);
+    field("behind_us", self.behind_us);
+    field("waited", self.waited);
+    field("where", self.where);
+    field("seen", self.seen);
+    field("looks", self.looks);
+  }
+};
+
 /// The hook has failed in a rank and does nothing there any more.
 struct HookError {
   static constexpr const char* kName = "hook_error";
@@ -372,9 +395,10 @@ struct Unknown {
 };
 
 /// All events that this version writes.
-using Event = std::variant<Run, Finding, Attempt, Stage, Node, Ways, Status, Notice, Training,
-                           Probe, Usage, Counted, Gpus, Nccl, Collectives, Segments, Ras, Verdict,
-                           Cause, Exit, Signal, Stall, HookError, Unheard, Unrecorded, Host, End>;
+using Event =
+    std::variant<Run, Finding, Attempt, Stage, Node, Ways, Status, Notice, Training, Probe, Usage,
+                 Counted, Gpus, Nccl, Collectives, Segments, Ras, Verdict, Cause, Exit, Signal,
+                 Stall, Straggler, HookError, Unheard, Unrecorded, Host, End>;
 
 /// One line of the record, read back. A field that the line lacks stays empty.
 struct Line {
@@ -396,5 +420,7 @@ struct Line {
 [[nodiscard]] std::string in_words(const Host& host);
 /// "training stands still: …", "training goes on, after 12min".
 [[nodiscard]] std::string in_words(const Stall& stall);
+/// "rank 5 came last to 97 of 100 collectives, 180 ms after the others: …".
+[[nodiscard]] std::string in_words(const Straggler& straggler);
 
 }  // namespace safelaunch::report::record

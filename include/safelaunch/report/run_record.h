@@ -69,8 +69,9 @@ struct AttemptHistory {
   bool stopping = false;
   std::map<Rank, RankHistory> ranks;
   std::optional<RecordedVerdict> verdict;
-  std::optional<Standstill> standstill;  ///< the last standstill
-  std::string waiting;                   ///< the last text of the status line
+  std::optional<Standstill> standstill;        ///< the last standstill
+  std::optional<record::Straggler> straggler;  ///< the last one
+  std::string waiting;                         ///< the last text of the status line
   std::vector<record::Probe> probes;
   std::optional<record::Collectives> collectives;  ///< the last answers of the ranks
   std::vector<Looked<record::Usage>> usage;

@@ -7,6 +7,7 @@
 
 #include "safelaunch/base/process.h"
 #include "safelaunch/base/time.h"
+#include "safelaunch/report/record.h"
 
 namespace safelaunch::report {
 
@@ -54,6 +55,7 @@ struct RunStatus {
   std::string waiting;                ///< the last text of the status line
   bool training = false;
   std::optional<double> collectives_a_second;  ///< the rate between the last two answers
+  std::optional<record::Straggler> straggler;  ///< the rank that comes last to its collectives
   bool ended = false;                          ///< the record has its end
 
   // Not recorded: a look at the host tells them while the run goes on.

@@ -9,6 +9,7 @@
 #include "safelaunch/base/time.h"
 #include "safelaunch/watch/collectives.h"
 #include "safelaunch/watch/python_stack.h"
+#include "safelaunch/watch/straggler.h"
 
 /// The packets of docs/hook-protocol.md as values.
 namespace safelaunch::watch {
@@ -69,6 +70,12 @@ struct CollectivesAnswer {
   std::map<std::string, std::vector<Rank>> members;
 };
 
+/// When the rank came to its last collectives.
+struct ArrivalsAnswer {
+  int id = 0;
+  Arrivals arrivals;
+};
+
 /// The hook refuses what the profile asks for, since it would corrupt the training.
 struct HookRefusal {
   std::string what;
@@ -123,8 +130,8 @@ struct HookMessage {
   int dropped = 0;            ///< events lost before this one
   std::vector<Event> events;  ///< the events for Stages; none where the rank is unknown
   std::variant<std::monostate, HookHello, StackAnswer, CountersAnswer, CollectivesAnswer,
-               HookRefusal, HookFault, HookException, HookCommunicator, HookExit, HookCall,
-               HookThreadRaised, HookChildDied>
+               ArrivalsAnswer, HookRefusal, HookFault, HookException, HookCommunicator, HookExit,
+               HookCall, HookThreadRaised, HookChildDied>
       body;
 };
 
@@ -142,10 +149,10 @@ inline constexpr int kMostRanks = 65'536;
 /// anybody's program. Unknown events are read, and say nothing.
 [[nodiscard]] Result<HookMessage> read_hook_message(std::string_view packet, HookSpeaker& speaker);
 
-/// A question to a hook. `collectives` costs the rank milliseconds, and is for a rank that
-/// hangs. `here` has no answer: a program may have closed the descriptor in which our thread waits,
-/// and the connection ends only once that thread has woken.
-enum class HookQuestion { stack, counters, collectives, here };
+/// A question to a hook. `collectives` and `arrivals` cost the rank milliseconds: they are for a
+/// rank that hangs, and for once a minute. `here` has no answer: a program may have closed the
+/// descriptor in which our thread waits, and the connection ends only once that thread has woken.
+enum class HookQuestion { stack, counters, collectives, arrivals, here };
 
 [[nodiscard]] std::string hook_request(HookQuestion question, int id);
 

@@ -90,26 +90,30 @@ def _answer(request):
         from . import counters
 
         channel.emit("collectives", id=question["id"], **counters.collectives())
+    elif question["q"] == "arrivals":
+        from . import arrivals
+
+        channel.emit("arrivals", id=question["id"], **arrivals.read())
     # "here" has no answer: it is enough that this thread looks at its connection again.
 
 
 def threads():
     """Every thread's name and frames, the main thread first, the innermost frame last."""
-    stacks = sys._current_frames()
+    stacks = sys._currentframes_of()
     stacks.pop(native.get_ident(), None)
     names = _names()
     result = []
     for ident in sorted(stacks, key=lambda ident: ident != main_thread)[:_THREADS]:
         most = _FRAMES if ident == main_thread else _FRAMES_OF_OTHERS
         name = "MainThread" if ident == main_thread else names.get(ident, "thread %d" % ident)
-        result.append({"name": name, "frames": _frames(stacks[ident], most)})
+        result.append({"name": name, "frames": frames_of(stacks[ident], most)})
     return result
 
 
 def _handled():
     """The exception that a thread handles, the main thread's first: the program's `finally` may wait for ever, and
     nobody would ever see why. `leaves`: it goes on to the caller then. (Python tells of them from 3.10 on.)"""
-    main = _stack_of(sys._current_frames().get(main_thread))
+    main = _stack_of(sys._currentframes_of().get(main_thread))
     for error in ending.reported():
         if error.__traceback__ is not None and error.__traceback__.tb_frame not in main:  # what waits is an atexit function
             return _told(error, leaves=True)
@@ -141,7 +145,8 @@ def _names():
     return {ident: thread.name for ident, thread in list(active.items())}
 
 
-def _frames(frame, most):
+def frames_of(frame, most):
+    """Its file, line and function and those of its callers, at most so many, the innermost last."""
     frames = _stack_of(frame)
     outermost = min(_OUTERMOST, most // 2)
     if len(frames) > most:

@@ -65,21 +65,25 @@ def collectives():
     collective's number is the same on all ranks of its group. Ask a rank that hangs, and only once:
     reading the whole recorder takes 30 milliseconds, and on a GPU looks at its events. While the program
     captures a CUDA graph there is no answer but an empty one."""
-    library = sys.modules.get("torch._C._distributed_c10d")
-    if library is None:
-        return {"last": [], "members": {}}
-    last = []
-    for backend, recorded in captures.ask(lambda: list(_recorded(library, includeCollectives=True))) or []:
-        last += [_entry(one, backend) for one in recorded.get("entries", []) if not one.get("is_p2p")]
-    last = _last_of_each_group(last)
+    last = _last_of_each_group([_entry(*one) for one in recorded()])
     return {"last": last, "members": _members({entry[0] for entry in last})}
 
 
-def _entry(one, backend):
+def recorded():
+    """The collectives in the flight recorder, the newest last: (group, number, all that it keeps of it)."""
+    library = sys.modules.get("torch._C._distributed_c10d")
+    if library is None:
+        return []
+    backends = captures.ask(lambda: list(_recorded(library, includeCollectives=True))) or []
+    return [(one["process_group"][0] + backend, one["collective_seq_id"], one)
+            for backend, kept in backends for one in kept.get("entries", []) if not one.get("is_p2p")]
+
+
+def _entry(group, number, one):
     finished = one.get("retired") or one.get("state") == "completed"
     operation = one["profiling_name"].rpartition(":")[2]  # without the backend
     state = "finished" if finished else "started" if one.get("state") == "started" else "enqueued"
-    return [one["process_group"][0] + backend, one["collective_seq_id"], operation, state]
+    return [group, number, operation, state]
 
 
 def _last_of_each_group(entries):

@@ -89,6 +89,14 @@ const std::vector<LineCase>& line_cases() {
       {record::Stall{"rank 0 works", "works"},
        R"("e":"stall","text":"rank 0 works","phase":"works"})",
        "training waits for ranks that work: rank 0 works"},
+      {record::Straggler{5, 97, 100, 180'400, 58, "dataset.py:88 load", 8, 10},
+       R"("e":"straggler","rank":5,"last":97,"of":100,"behind_us":180400,"waited":58,"where":"dataset.py:88 load","seen":8,"looks":10})",
+       "rank 5 came last to 97 of 100 collectives, 180 ms after the others, which waited 58 % of "
+       "the "
+       "time for it; in dataset.py:88 load at 8 of 10 looks"},
+      {record::Straggler{},
+       R"("e":"straggler","rank":-1,"last":0,"of":0,"behind_us":0,"waited":0,"where":"","seen":0,"looks":0})",
+       "no rank comes last to most collectives any more"},
       {record::HookError{"here", "it broke"},
        R"("e":"hook_error","where":"here","error":"it broke"})", "here: it broke"},
       {record::Unheard{12}, R"("e":"unheard","count":12})", "12 messages of ranks"},

@@ -229,6 +229,22 @@ TEST_CASE("the collectives a second are those between the last two answers", "[s
   CHECK(nlohmann::json::parse(status_json({status}))[0]["collectives_a_second"] == 20.0);
 }
 
+TEST_CASE("the rank that comes last is told until it does no more", "[status]") {
+  const RunsWithStatus runs;
+  const std::string slow =
+      R"({"e":"attempt","attempt":1,"profile":"basic"})"
+      "\n"
+      R"({"t":60,"e":"straggler","attempt":1,"rank":5,"last":97,"of":100,"behind_us":180000,"waited":58})";
+  runs.add("r1", kStatusJob, slow);
+  const RunStatus status = read_status(runs.path / "r1").value();
+  CHECK(render(status).find(
+            "    rank 5 came last to 97 of 100 collectives, 180 ms after the others") !=
+        std::string::npos);
+  CHECK(nlohmann::json::parse(status_json({status}))[0]["straggler"]["behind_us"] == 180'000);
+  runs.add("r2", kStatusJob, slow + "\n" + R"({"t":120,"e":"straggler","attempt":1,"rank":-1})");
+  CHECK_FALSE(read_status(runs.path / "r2").value().straggler);
+}
+
 TEST_CASE("before training has begun there is no rate to tell", "[status]") {
   const RunsWithStatus runs;
   runs.add(

@@ -198,6 +198,24 @@ TEST_CASE("collectives are read, and what is none of them is left out", "[hook_m
   CHECK(hook_request(HookQuestion::collectives, 9) == R"({"q":"collectives","id":9})");
 }
 
+TEST_CASE("arrivals are read with the places of the looks, and what is none is left out",
+          "[hook_message]") {
+  const auto answer = std::get<ArrivalsAnswer>(
+      read(
+          R"({"e":"arrivals","id":9,"came":[["0",1,1795861774253997],["0",2],["0",3,-1],7,)"
+          R"(["0",4,18446744073709551615],["0",2,1795861774353997]],)"
+          R"("looks":[[8,["/a/train.py:40 main","/a/data.py:88 load"]],[2,["/a/train.py:41 main"]],7,[1]]})")
+          .body);
+  CHECK(answer.id == 9);
+  REQUIRE(answer.arrivals.came.size() == 2);
+  CHECK(answer.arrivals.came[1].number == 2);
+  CHECK(answer.arrivals.came[1].at == std::chrono::microseconds(1795861774353997));
+  CHECK(answer.arrivals.places ==
+        std::map<std::string, int>{{"data.py:88 load", 8}, {"train.py:41 main", 2}});
+  CHECK(hook_request(HookQuestion::arrivals, 9) == R"({"q":"arrivals","id":9})");
+  CHECK(hook_request(HookQuestion::here, 0) == R"({"q":"here","id":0})");
+}
+
 TEST_CASE("a request is what the protocol says", "[hook_message]") {
   CHECK(hook_request(HookQuestion::stack, 7) == R"({"q":"stack","id":7})");
   CHECK(hook_request(HookQuestion::counters, 8) == R"({"q":"counters","id":8})");
