@@ -99,7 +99,7 @@ def _answer(request):
 
 def threads():
     """Every thread's name and frames, the main thread first, the innermost frame last."""
-    stacks = sys._currentframes_of()
+    stacks = sys._current_frames()
     stacks.pop(native.get_ident(), None)
     names = _names()
     result = []
@@ -113,7 +113,7 @@ def threads():
 def _handled():
     """The exception that a thread handles, the main thread's first: the program's `finally` may wait for ever, and
     nobody would ever see why. `leaves`: it goes on to the caller then. (Python tells of them from 3.10 on.)"""
-    main = _stack_of(sys._currentframes_of().get(main_thread))
+    main = _stack_of(sys._current_frames().get(main_thread))
     for error in ending.reported():
         if error.__traceback__ is not None and error.__traceback__.tb_frame not in main:  # what waits is an atexit function
             return _told(error, leaves=True)
