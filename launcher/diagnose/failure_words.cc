@@ -71,12 +71,19 @@ class Reader {
     state_ = State::frames;
   }
 
+  /// In torch's log each line of a traceback has the head of the first.
+  static std::string_view without_head(std::string_view line) {
+    const std::size_t end = has_glog_head(line) ? line.find("] ") : std::string_view::npos;
+    return end == std::string_view::npos ? line : line.substr(end + 2);
+  }
+
   void read_frame(const LogLine& line) {
-    keep(line.text);
-    if (line.text.starts_with(' ') || line.text.starts_with('\t')) return;
-    const std::size_t colon = std::min(line.text.find(':'), line.text.size());
-    now_.type = line.text.substr(0, colon);
-    const std::string_view rest = line.text.substr(std::min(colon + 1, line.text.size()));
+    const std::string_view text = without_head(line.text);
+    keep(text);
+    if (text.starts_with(' ') || text.starts_with('\t')) return;
+    const std::size_t colon = std::min(text.find(':'), text.size());
+    now_.type = text.substr(0, colon);
+    const std::string_view rest = text.substr(std::min(colon + 1, text.size()));
     now_.message = rest.starts_with(' ') ? rest.substr(1) : rest;
     message_lines_ = 0;
     state_ = State::message;

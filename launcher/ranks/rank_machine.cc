@@ -124,8 +124,12 @@ void RankMachine::feed(std::span<const Event> events, TimePoint now) {
   }
   follow(stages_.on(events, now));
   seen_.world_size = stages_.world_size();
-  for (const Event& event : events)
-    if (const auto* started = std::get_if<RankStarted>(&event)) forget_former_life(*started);
+  for (const Event& event : events) {
+    const auto* started = std::get_if<RankStarted>(&event);
+    const auto* entered = std::get_if<StageEntered>(&event);
+    if (started != nullptr) forget_former_life(started->rank, started->process);
+    if (entered != nullptr) forget_former_life(entered->rank, entered->process);
+  }
   // A wait that is over wakes nobody any more, and its line would stay on the screen.
   if (!judging() || !waiting_since_ || stages_.wants_samples()) return;
   waiting_since_.reset();
@@ -145,12 +149,12 @@ void RankMachine::perform(const Failure& verdict) {
   actions_.push_back(std::move(tell));
 }
 
-// A rank that was started again is not held to how its former process ended. A launcher that
-// restarts its ranks ends all of them first.
-void RankMachine::forget_former_life(const RankStarted& started) {
-  if (!is_rank(started.rank, started.process)) return;
+// A rank that was started again, or that comes to another world, is not held to how its former
+// process ended. A launcher that restarts its ranks ends all of them first.
+void RankMachine::forget_former_life(Rank rank, ProcessId process) {
+  if (!is_rank(rank, process)) return;
   const auto is_former = [&](const auto& one) {
-    return one.rank == started.rank && one.process != started.process;
+    return one.rank == rank && one.process != process;
   };
   const bool begins = rules_.stages.dead_rank == watch::DeadRank::is_restarted &&
                       std::ranges::any_of(seen_.exits, is_former);

@@ -334,7 +334,7 @@ class RankMachine {
   void follow_device(ProcessId process, std::span<const Event> events, TimePoint now);
   void leave_device(ProcessId process, TimePoint now);
   void record_stage(const StageReached& reached);
-  void forget_former_life(const RankStarted& started);
+  void forget_former_life(Rank rank, ProcessId process);
 
   // The ranks of other nodes.
   void weigh_other_nodes(TimePoint now);

@@ -47,6 +47,21 @@ TEST_CASE("mp.spawn's embedded traceback is shown instead of its own", "[failure
   CHECK(all[0].rank == Rank{1});
 }
 
+TEST_CASE("a traceback in torch's log has the head of its first line on each", "[failure_words]") {
+  const std::string head = "E1128 11:18:04.807000 5887 torch/distributed/elastic/api.py:836] ";
+  std::string log = head + "failed (exitcode: 17) local_rank: 1 (pid: 5935) of fn: f\n";
+  for (const char* line : {"Traceback (most recent call last):",
+                           "  File \"/v/api.py\", line 791, in _poll", "    self._pc.join(-1)"})
+    log += head + line + "\n";
+  const auto all = tracebacks(log + head + "ValueError: it broke\n" + head + "waiting\n");
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].type == "ValueError");
+  CHECK(all[0].message == "it broke");
+  // The launcher's own tells of no rank's exception.
+  CHECK(tracebacks(log + head + "torch.multiprocessing.spawn.ProcessExitedException: process 1\n")
+            .empty());
+}
+
 TEST_CASE("an exception and the one it arose from are one traceback", "[failure_words]") {
   const auto all = tracebacks(data("launchers/chained.txt"));
   REQUIRE(all.size() == 1);

@@ -146,6 +146,23 @@ TEST_CASE("a rank that is started again has not ended", "[rank_machine]") {
   CHECK(job.seen().raised.empty());
 }
 
+TEST_CASE("a rank that comes to another world is not held to the failure of its former process",
+          "[rank_machine]") {
+  Told job;
+  for (const int rank : {0, 1}) job.starts(rank);
+  job.says(1, RankRaised{Rank{1}, process_of(1), "ValueError", "", "", {}});
+  job.ends(1, Exited{1});
+  const ProcessId anew{901, 9};  // made by mp.spawn, it says who it is when it comes to init
+  job.says(anew, 1,
+           StageEntered{.rank = Rank{1},
+                        .process = anew,
+                        .stage = Stage::group,
+                        .detail = "gloo",
+                        .world_size = 2});
+  CHECK(job.seen().exits.empty());
+  CHECK(job.seen().raised.empty());
+}
+
 TEST_CASE("an exception of a rank's child, which has inherited RANK, is not the rank's own",
           "[rank_machine]") {
   Told job;
