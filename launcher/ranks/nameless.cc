@@ -5,12 +5,20 @@
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
+#include "safelaunch/host/ray_daemons.h"
 
 namespace safelaunch::ranks {
 namespace {
 
 constexpr std::size_t kMostTold = 3;
 constexpr std::size_t kLongestCommand = 60;
+
+// An actor of Ray's is called by what it does; one that nobody has taken yet is idle.
+bool may_be_a_rank(const host::ProcessFacts& one) {
+  const bool is_actor = one.comm.starts_with("ray::") && one.comm != "ray::IDLE";
+  return (is_actor || one.comm.starts_with("python")) && !one.has_ended() &&
+         !host::is_ray_daemon(one.comm, host::command_line_of(one.id.pid));
+}
 
 }  // namespace
 
@@ -27,8 +35,7 @@ std::vector<int> nameless_below(ProcessId root, const std::set<ProcessId>& ranks
   }
   std::vector<int> pids;
   for (const host::ProcessFacts& one : tree)
-    if (!known.contains(one.id.pid) && !one.has_ended() && one.comm.starts_with("python"))
-      pids.push_back(one.id.pid);
+    if (!known.contains(one.id.pid) && may_be_a_rank(one)) pids.push_back(one.id.pid);
   return pids;
 }
 
@@ -51,7 +58,8 @@ std::string describe_nameless(const std::vector<int>& pids) {
     const std::string command = join(host::command_line_of(pid), " ");
     if (command.find("from multiprocessing.") != command.npos) continue;  // its own helpers
     if (words.size() < kMostTold)
-      words.push_back(fmt::format("pid {} ({})", pid, cut(printable(command), kLongestCommand)));
+      words.push_back(
+          fmt::format("pid {} ({})", pid, trimmed(cut(printable(command), kLongestCommand))));
   }
   if (words.empty()) return {};
   return fmt::format("{} {} not said which rank {} is", join(words, ", "),

@@ -244,7 +244,10 @@ Failure verdict_of(const watch::StallReport& report, const RankAnswers& answers)
   for (const std::string& more : {compared.contradiction, compared.behind_what,
                                   compared.together_in, compared.store_waits, answers.nameless})
     if (!more.empty()) text += "; " + more;
-  std::vector<Rank> placed = behind.empty() ? verdict.waiting : behind;
+  // Who makes a group may be wrong as well as who does not come to it.
+  std::vector<Rank> placed = report.meeting;
+  for (const Rank rank : behind.empty() ? verdict.waiting : behind)
+    if (std::ranges::find(placed, rank) == placed.end()) placed.push_back(rank);
   if (placed.empty()) placed = all_with_a_stack(answers);
   verdict.proof = text + silence_of(behind, report, answers) + places_of(placed, answers);
   return verdict;

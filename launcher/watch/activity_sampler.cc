@@ -1,6 +1,9 @@
 #include "safelaunch/watch/activity_sampler.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "safelaunch/host/ray_daemons.h"
 
 // Two looks that are half a second or more apart tell what a rank does; of closer ones the later
 // is compared with the look before. Network traffic is expensive to read, so it is asked for
@@ -13,6 +16,15 @@ using namespace std::chrono_literals;
 // Closer looks than this show chance, not activity: a tick that comes early for a deadline is
 // compared with the look before the last.
 constexpr auto kApart = 500ms;
+
+// Where there is no raylet, no command line is read.
+void leave_out_rays_own(host::TreeSample& sample) {
+  const auto is_raylet = [](const host::ProcessSample& one) { return one.facts.comm == "raylet"; };
+  if (std::ranges::none_of(sample.processes, is_raylet)) return;
+  std::erase_if(sample.processes, [](const host::ProcessSample& one) {
+    return host::is_ray_daemon(one.facts.comm, host::command_line_of(one.facts.id.pid));
+  });
+}
 
 }  // namespace
 
@@ -39,6 +51,7 @@ std::optional<host::ActivitySeen> ActivitySampler::look_at_others(ProcessId root
   std::erase_if(newest.processes, [&](const host::ProcessSample& process) {
     return process.facts.id == root || ranks.contains(process.facts.id);
   });
+  leave_out_rays_own(newest);
   // Nobody is left who could be at work as the rank, or for it.
   if (newest.processes.empty()) return host::ActivitySeen{Activity::idling, {}};
   return compare(others_, std::move(newest));

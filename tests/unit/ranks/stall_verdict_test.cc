@@ -77,6 +77,19 @@ TEST_CASE("of ranks that stall alike nobody is missing, and none has waited for 
   CHECK(verdict.waited == Duration::zero());
 }
 
+TEST_CASE("where ranks wait to make a group, their line is told beside that of the others",
+          "[stall_verdict]") {
+  watch::StallReport report = kSilent;
+  report.meeting = {Rank{0}};
+  RankAnswers answers;
+  answers.stacks[Rank{0}].where = "train.py:5 main → new_group";
+  answers.stacks[Rank{1}].where = "train.py:6 main → all_reduce";
+  CHECK_THAT(
+      verdict_of(report, answers).proof,
+      ContainsSubstring("rank 0 waits for rank 1 to make a group; rank 0 is in train.py:5 main → "
+                        "new_group; rank 1 is in train.py:6 main → all_reduce"));
+}
+
 TEST_CASE("of the ranks behind three are shown in their code", "[stall_verdict]") {
   watch::StallReport report{600s, {}, {}};
   RankAnswers answers;
