@@ -114,7 +114,9 @@ def dumb_init(folder, scene):
     """{test: [whether it passed, …]}"""
     suite, results = copy_of(folder, scene, "dumb-init"), scene.folder / "results.xml"
     words = [sys.executable, "-m", "pytest", "-q", "--timeout", "20", f"--junitxml={results}", "tests"]
-    scene.run([], within=words, cwd=suite, timeout=1800, env=scene.environment(PATH=path_of(scene)))
+    # The kernel ignores a SIGTSTP in a process group above which its session has nobody.
+    in_our_session = {"start_new_session": False, "preexec_fn": os.setpgrp}
+    scene.run([], within=words, **in_our_session, cwd=suite, timeout=1800, env=scene.environment(PATH=path_of(scene)))
     ends = collections.defaultdict(list)
     for case in xml.etree.ElementTree.parse(results).iter("testcase"):
         ends[case.get("name").partition("[")[0]].append(case.find("failure") is None and case.find("error") is None)

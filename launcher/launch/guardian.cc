@@ -18,6 +18,7 @@
 #include "safelaunch/host/proc.h"
 #include "safelaunch/launch/descendants.h"
 #include "safelaunch/launch/pidfd.h"
+#include "safelaunch/launch/signals.h"
 #include "safelaunch/launch/terminal_loan.h"
 
 /// The guardian is a loop over signals: it hands each on, looks after children at a SIGCHLD, and
@@ -207,6 +208,7 @@ class Guardian {
     ::sigpending(&waiting);
     if (halves() != nullptr) halves()->did_not_stop = sigismember(&waiting, SIGCONT) == 0;
     ::kill(supervisor_, SIGCONT);
+    forget_continue();
   }
 
   [[noreturn]] void end_as_the_supervisor(int wait_status) {

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
@@ -103,12 +104,23 @@ SignalIntake::SignalIntake(boost::asio::io_context& io, OnSignal on_signal)
 
 SignalIntake::~SignalIntake() = default;
 
+void forget_continue() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGCONT);
+  const timespec now{};
+  ::sigtimedwait(&signals, nullptr, &now);
+}
+
 Duration suspend_job(int signal) {
   const TimePoint before = Clock::now();
   const auto frozen = freeze_descendants();
   if (halves() != nullptr) halves()->stops_by = signal;
   ::raise(SIGSTOP);  // the guardian sees it, and stops itself as the shell expects
   thaw(frozen);
+  const bool goes_on =
+      std::ranges::any_of(frozen, [](const Frozen& one) { return one.where.parent == ::getpid(); });
+  if (goes_on) forget_continue();
   return std::chrono::duration_cast<Duration>(Clock::now() - before);
 }
 

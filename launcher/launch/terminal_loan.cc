@@ -333,6 +333,7 @@ void TerminalLoan::job_stopped(const Child& job, int signal) {
   // The kernel does the same with a stopped job whose shell has gone.
   if (asks_for_terminal(signal) && page().did_not_stop) job.send_to_group(SIGHUP);
   job.send_to_group(SIGCONT);
+  forget_continue();
 }
 
 void TerminalLoan::suspend(const Child& job, int signal) {

@@ -509,6 +509,30 @@ class Surroundings(SafelaunchTest):
         shell.type(b"exit\n")
         shell.close()
 
+    def test_a_job_that_was_stopped_hears_one_sigcont_each_time(self):
+        job = self.script("""import os, signal, sys
+for number in signal.SIGCONT, signal.SIGUSR1: signal.signal(number, lambda number, frame: os.write(1, b"%d\\n" % number))
+os.write(1, b"ready %d\\n" % os.getpid())
+while True: signal.pause()
+""")
+        process = subprocess.Popen([SAFELAUNCH, "--", sys.executable, job], env=self.environment(), cwd=self.folder,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        pid = int(process.stdout.readline().split()[1])
+
+        def is_stopped(one):
+            return pathlib.Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+        for _ in range(3):
+            process.send_signal(signal.SIGTSTP)
+            wait_until(lambda: is_stopped(process.pid) and is_stopped(pid), what="the stop")
+            process.send_signal(signal.SIGCONT)
+            self.assertEqual(process.stdout.readline(), f"{signal.SIGCONT}\n")
+            process.send_signal(signal.SIGUSR1)  # it comes after a second SIGCONT
+            self.assertEqual(process.stdout.readline(), f"{signal.SIGUSR1}\n")
+        process.terminate()
+        process.communicate()
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM)
+
     def test_bare_and_read_only_homes_do_not_matter(self):
         job = self.script("print('trained')")
         bare = "unset HOME XDG_STATE_HOME XDG_CACHE_HOME XDG_RUNTIME_DIR; export TMPDIR=$PWD; "

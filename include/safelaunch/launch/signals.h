@@ -45,6 +45,10 @@ class SignalIntake {
   std::unique_ptr<Ear> ear_;
 };
 
+/// The SIGCONT that has let us go on, and is still to be heard of, is for nobody else: what was
+/// stopped goes on already, and would hear it twice.
+void forget_continue();
+
 /// Obeys a SIGTSTP (Ctrl-Z), SIGTTIN or SIGTTOU that came to safelaunch, or that has stopped the
 /// job. Stops every process of the job, then ourselves, so that the shell takes its terminal back.
 /// When the shell lets us go on (`fg`, `bg`), lets the job go on too, and returns how long all
