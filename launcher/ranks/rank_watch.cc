@@ -292,9 +292,10 @@ void RankWatch::ask_counters(int id) {
   std::set<Rank> asked;
   for (const auto& [process, rank] : machine_.hooked()) {
     channel_->ask(process, watch::HookQuestion::counters, id);
-    if (channel_->ask(process, watch::HookQuestion::arrivals, id)) asked.insert(rank);
+    if (stragglers_.wants_to_ask() && channel_->ask(process, watch::HookQuestion::arrivals, id))
+      asked.insert(rank);
   }
-  stragglers_.begin(id, std::move(asked));
+  if (!asked.empty()) stragglers_.begin(id, std::move(asked));
 }
 
 // The machine's actions, performed.
@@ -424,6 +425,7 @@ void RankWatch::hear(const PassAnswer& from, const watch::CountersAnswer& counte
   counts_.answered(*from.rank, counters);
   const std::int64_t finished = counted_by(counters).collectives.finished;
   usage_.counted(*from.rank, finished);
+  stragglers_.counted(*from.rank, finished);
   services_.log.tell(report::record::Counted{from.rank->value, finished});
 }
 

@@ -1,7 +1,6 @@
 #include "safelaunch/ranks/straggler_watch.h"
 
-#include <algorithm>
-#include <limits>
+#include "safelaunch/ranks/straggler.h"
 
 namespace safelaunch::ranks {
 namespace {
@@ -9,25 +8,14 @@ namespace {
 // A rank that stays slow for days has some lines a day.
 constexpr Duration kAgain = std::chrono::minutes(10);
 
-int as_int(std::chrono::microseconds time) {
-  constexpr std::chrono::microseconds kMost{std::numeric_limits<int>::max()};
-  return static_cast<int>(std::min(time, kMost).count());
-}
-
-report::record::Straggler event_of(const watch::Straggler& one) {
-  return {.rank = one.rank.value,
-          .last = one.last,
-          .of = one.of,
-          .behind_us = as_int(one.behind),
-          .waited = one.waited_percent,
-          .where = one.where,
-          .seen = one.seen,
-          .looks = one.looks};
-}
-
 }  // namespace
 
+void StragglerWatch::counted(Rank rank, std::int64_t collectives) {
+  moved_ |= std::exchange(finished_[rank], collectives) != collectives;
+}
+
 void StragglerWatch::begin(int question, std::set<Rank> asked) {
+  moved_ = false;
   question_ = question;
   asked_ = std::move(asked);
   arrivals_.clear();
@@ -40,12 +28,12 @@ void StragglerWatch::answered(Rank rank, const watch::ArrivalsAnswer& answer) {
 }
 
 void StragglerWatch::compare() {
-  const auto found = watch::find_straggler(arrivals_);
+  const auto found = find_straggler(arrivals_);
   const TimePoint now = Clock::now();
   const bool same = found && told_ && found->rank == told_->rank && found->where == told_->where;
   if (!found && !told_) return;
   if (same && now - told_at_ < kAgain) return;
-  log_.record_some(found ? event_of(*found) : report::record::Straggler{});
+  log_.record_some(found.value_or(report::record::Straggler{}));
   told_ = found;
   told_at_ = now;
 }

@@ -47,11 +47,9 @@ std::optional<RankActivity> ActivitySampler::look(Rank rank, ProcessId process, 
 std::optional<host::ActivitySeen> ActivitySampler::look_at_others(ProcessId root,
                                                                   const std::set<ProcessId>& ranks,
                                                                   TimePoint now) {
-  host::TreeSample newest = host::sample_tree(root, now, table_);
-  std::erase_if(newest.processes, [&](const host::ProcessSample& process) {
-    return process.facts.id == root || ranks.contains(process.facts.id);
-  });
-  leave_out_rays_own(newest);
+  std::set<ProcessId> excluded = ranks;
+  excluded.insert(root);
+  host::TreeSample newest = sample_without(excluded, root, now);
   // Nobody is left who could be at work as the rank, or for it.
   if (newest.processes.empty()) return host::ActivitySeen{Activity::idling, {}};
   return compare(others_, std::move(newest));
@@ -63,11 +61,17 @@ std::optional<host::ActivitySeen> ActivitySampler::look_at_helpers(ProcessId roo
   std::set<ProcessId> excluded{root};
   for (const ProcessId rank : ranks)
     for (const host::ProcessFacts& facts : host::tree_of(rank, table_)) excluded.insert(facts.id);
-  host::TreeSample newest = host::sample_tree(root, now, table_);
-  std::erase_if(newest.processes, [&](const host::ProcessSample& process) {
+  return compare(helpers_, sample_without(excluded, root, now));
+}
+
+host::TreeSample ActivitySampler::sample_without(const std::set<ProcessId>& excluded,
+                                                 ProcessId root, TimePoint now) const {
+  host::TreeSample sample = host::sample_tree(root, now, table_);
+  std::erase_if(sample.processes, [&](const host::ProcessSample& process) {
     return excluded.contains(process.facts.id);
   });
-  return compare(helpers_, std::move(newest));
+  leave_out_rays_own(sample);
+  return sample;
 }
 
 const host::SocketTraffic& ActivitySampler::traffic_at(TimePoint now) {

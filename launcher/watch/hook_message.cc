@@ -141,23 +141,15 @@ std::optional<Arrival> arrival_of(const Json& entry) {
                  .at = std::chrono::microseconds(at)};
 }
 
-// [how often, frames]
-void add_look(const Json& look, std::map<std::string, int>& places) {
-  constexpr int kMostLooks = 1'000;
-  if (!look.is_array() || look.size() != 2) return;
-  std::vector<std::string> frames;
-  for (const Json& frame : look[1])
-    if (frame.is_string() && frames.size() < kMostFrames)
-      frames.emplace_back(cut(frame.get_ref<const std::string&>(), kLongestText));
-  const std::string place = summarize({{"MainThread", std::move(frames)}});
-  places[place] += std::clamp(as_number(look[0]).value_or(0), 0, kMostLooks);
-}
-
 Arrivals arrivals_of(const Json& packet) {
+  constexpr int kMostLooks = 1'000;
   Arrivals arrivals;
   for (const Json& entry : array_of(packet, "came"))
     if (auto one = arrival_of(entry)) arrivals.came.push_back(std::move(*one));
-  for (const Json& look : array_of(packet, "looks")) add_look(look, arrivals.places);
+  for (const Json& look : array_of(packet, "looks"))
+    if (const auto times = number_of(look, "times", 1, kMostLooks))
+      arrivals.places[summarize({{"", texts_of(look, "frames", kMostFrames, kLongestText)}})] +=
+          *times;
   return arrivals;
 }
 

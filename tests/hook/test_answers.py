@@ -325,8 +325,8 @@ class Answers(harness.HookTest):
                 times = [at / 1e6 for _, _, at in answer["came"]]
                 self.assertEqual(times, sorted(times))
                 self.assertTrue(began <= times[0] and times[-1] <= time.time(), (began, times))
-                self.assertEqual(sum(count for count, _ in answer["looks"]), 10)
-                self.assertIn("trains", max(answer["looks"])[1][-1])
+                self.assertEqual(sum(look["times"] for look in answer["looks"]), 10)
+                self.assertIn("trains", max(answer["looks"], key=lambda look: look["times"])["frames"][-1])
             finally:
                 process.communicate("\n")
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 
 #include "safelaunch/report/event_log.h"
@@ -9,11 +10,16 @@
 namespace safelaunch::ranks {
 
 /// Records which rank of this node the others wait for at each collective, once all have answered
-/// when they came. It asks nothing itself: the question goes with that for the counters.
+/// when they came. It asks nothing itself: the question goes with that for the counters, where
+/// there is something new to tell.
 class StragglerWatch {
  public:
   explicit StragglerWatch(report::EventLog& log) : log_(log) {}
 
+  /// A rank has finished so many collectives.
+  void counted(Rank rank, std::int64_t collectives);
+  /// Whether any has finished more since the last question: a job that stands is left alone.
+  [[nodiscard]] bool wants_to_ask() const { return moved_; }
   /// These ranks are asked, under this number.
   void begin(int question, std::set<Rank> asked);
   void answered(Rank rank, const watch::ArrivalsAnswer& answer);
@@ -22,10 +28,12 @@ class StragglerWatch {
   void compare();
 
   report::EventLog& log_;
+  std::map<Rank, std::int64_t> finished_;
+  bool moved_ = false;
   int question_ = 0;
   std::set<Rank> asked_;  // and have not answered
   std::map<Rank, watch::Arrivals> arrivals_;
-  std::optional<watch::Straggler> told_;
+  std::optional<report::record::Straggler> told_;
   TimePoint told_at_{};
 };
 

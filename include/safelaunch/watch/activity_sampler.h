@@ -40,6 +40,9 @@ class ActivitySampler {
     std::optional<host::TreeSample> newer;
   };
   std::optional<host::ActivitySeen> compare(Looks& looks, host::TreeSample newest);
+  /// The processes below the root but for these, and but for what Ray keeps beside a job.
+  [[nodiscard]] host::TreeSample sample_without(const std::set<ProcessId>& excluded, ProcessId root,
+                                                TimePoint now) const;
   [[nodiscard]] const host::SocketTraffic& traffic_at(TimePoint now);
 
   const host::ProcessTable& table_;

@@ -7,9 +7,9 @@
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/result.h"
 #include "safelaunch/base/time.h"
+#include "safelaunch/watch/arrivals.h"
 #include "safelaunch/watch/collectives.h"
 #include "safelaunch/watch/python_stack.h"
-#include "safelaunch/watch/straggler.h"
 
 /// The packets of docs/hook-protocol.md as values.
 namespace safelaunch::watch {

@@ -204,7 +204,7 @@ TEST_CASE("arrivals are read with the places of the looks, and what is none is l
       read(
           R"({"e":"arrivals","id":9,"came":[["0",1,1795861774253997],["0",2],["0",3,-1],7,)"
           R"(["0",4,18446744073709551615],["0",2,1795861774353997]],)"
-          R"("looks":[[8,["/a/train.py:40 main","/a/data.py:88 load"]],[2,["/a/train.py:41 main"]],7,[1]]})")
+          R"("looks":[{"times":8,"frames":["/a/train.py:40 main","/a/data.py:88 load"]},{"times":2,"frames":["/a/train.py:41 main"]},7]})")
           .body);
   CHECK(answer.id == 9);
   REQUIRE(answer.arrivals.came.size() == 2);

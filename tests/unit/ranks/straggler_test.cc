@@ -1,9 +1,10 @@
-#include "safelaunch/watch/straggler.h"
+#include "safelaunch/ranks/straggler.h"
 
 #include "catch.h"
 
 using namespace safelaunch;
-using namespace safelaunch::watch;
+using namespace safelaunch::ranks;
+using watch::Arrivals;
 
 namespace {
 
@@ -28,11 +29,11 @@ TEST_CASE("the rank that comes last to each collective is a straggler", "[stragg
   const auto found =
       find_straggler({{Rank{0}, comes(0ms)}, {Rank{1}, comes(20ms)}, {Rank{5}, slow}});
   REQUIRE(found);
-  CHECK(found->rank == Rank{5});
+  CHECK(found->rank == 5);
   CHECK(found->last == 100);
   CHECK(found->of == 100);
-  CHECK(found->behind == 160ms);
-  CHECK(found->waited_percent == 53);  // 100 times 160 ms of 99 steps and 180 ms
+  CHECK(found->behind_us == 160'000);
+  CHECK(found->waited == 53);  // 100 times 160 ms of 99 steps and 180 ms
   CHECK(found->where == "dataset.py:88 load");
   CHECK(found->seen == 8);
   CHECK(found->looks == 10);
