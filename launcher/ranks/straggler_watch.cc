@@ -5,7 +5,7 @@
 namespace safelaunch::ranks {
 namespace {
 
-// A rank that stays slow for days has some lines a day.
+// A rank that stays slow for a month has four thousand lines.
 constexpr Duration kAgain = std::chrono::minutes(10);
 
 }  // namespace
@@ -28,13 +28,11 @@ void StragglerWatch::answered(Rank rank, const watch::ArrivalsAnswer& answer) {
 }
 
 void StragglerWatch::compare() {
-  const auto found = find_straggler(arrivals_);
+  const auto found = find_straggler(arrivals_).value_or(report::record::Straggler{});
   const TimePoint now = Clock::now();
-  const bool same = found && told_ && found->rank == told_->rank && found->where == told_->where;
-  if (!found && !told_) return;
-  if (same && now - told_at_ < kAgain) return;
-  log_.record_some(found.value_or(report::record::Straggler{}));
-  told_ = found;
+  if (found.rank == told_ && (told_ < 0 || now - told_at_ < kAgain)) return;
+  log_.record(found);
+  told_ = found.rank;
   told_at_ = now;
 }
 

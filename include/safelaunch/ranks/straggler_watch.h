@@ -1,7 +1,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <set>
 
 #include "safelaunch/report/event_log.h"
@@ -33,7 +32,7 @@ class StragglerWatch {
   int question_ = 0;
   std::set<Rank> asked_;  // and have not answered
   std::map<Rank, watch::Arrivals> arrivals_;
-  std::optional<report::record::Straggler> told_;
+  int told_ = report::record::Straggler{}.rank;
   TimePoint told_at_{};
 };
 
