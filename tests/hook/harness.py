@@ -18,6 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 from compiled_extensions import without_stale_locks  # noqa: E402, F401
 from free_port import free_port  # noqa: E402
+import warm  # noqa: E402
 
 SOURCE = os.path.join(HERE, "..", "..", "launcher", "hook")
 SKIPPED = 77  # ctest's SKIP_RETURN_CODE
@@ -104,19 +105,23 @@ def torchrun(path, env, ranks=2):
     return run(command, env)
 
 
-def start_ranks(path, env, ranks=2, only=None, **variables):
+def start_python(path, env):
+    return start([sys.executable, path], env)
+
+
+def start_ranks(path, env, ranks=2, only=None, begin=start_python, **variables):
     """Plain python, once for each rank, with the environment that a launcher would set."""
     port = free_port()
     processes = []
     for rank in range(ranks) if only is None else only:
         one = dict(env, RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(ranks),
                    MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), **variables)
-        processes.append(start([sys.executable, path], one))
+        processes.append(begin(path, one))
     return processes
 
 
-def run_ranks(path, env, ranks=2, timeout=PATIENCE, **variables):
-    return finish_all(start_ranks(path, env, ranks, **variables), timeout)
+def run_ranks(path, env, ranks=2, timeout=PATIENCE, begin=warm.Rank, **variables):
+    return finish_all(start_ranks(path, env, ranks, begin=begin, **variables), timeout)
 
 
 def numbers_for(seconds=PATIENCE):

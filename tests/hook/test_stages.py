@@ -67,7 +67,8 @@ class Stages(harness.HookTest):
 
     def test_what_the_events_say(self):
         with Collector() as collector:
-            self.assert_ended_well(*harness.run_ranks(harness.script(TRAIN), harness.environment(collector)))
+            self.assert_ended_well(*harness.run_ranks(harness.script(TRAIN), harness.environment(collector),
+                                                      begin=harness.start_python))
             worker = collector.drained().ranks()[0]
             hello = worker.events[0]
             self.assertEqual(hello["argv"][1][-8:], "train.py")
