@@ -423,6 +423,7 @@ void RankMachine::take(const PlacesTold& told, TimePoint now) {
   actions_.push_back(RecordEvent{report::record::Status{stages_.counts_text() + " · " + text}});
   actions_.push_back(TellNotice{text});
   if (!told.locks.empty()) actions_.push_back(TellNotice{told.locks});
+  if (!told.help.empty()) actions_.push_back(TellNotice{"help: " + told.help});
   if (!told.left.empty()) actions_.push_back(RemoveLocks{told.left});
 }
 

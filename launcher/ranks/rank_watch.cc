@@ -382,7 +382,8 @@ void RankWatch::perform(const AskPlaces&) {
                       [&](const auto& one) { return locks.paths.contains(one.second.lock.path); });
         const std::string others = describe(waits);
         const bool both = !locks.words.empty() && !others.empty();
-        take(PlacesTold{answers, locks.words + (both ? "; " : "") + others, locks.left});
+        take(
+            PlacesTold{answers, locks.words + (both ? "; " : "") + others, locks.left, locks.help});
       });
 }
 

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/base/time.h"
 #include "safelaunch/clean/leftovers_survey.h"
 #include "safelaunch/clean/removal.h"
@@ -41,16 +42,11 @@ std::string holder_in_words(const host::LeftFile& lock) {
   return host::holder_of(lock) == host::Holder::somebody ? ", somebody has it open" : "";
 }
 
-std::string in_words(const host::LeftFile& lock, const std::vector<clean::StaleFile>& stale,
-                     settings::CleanPolicy policy) {
-  const auto known = std::ranges::find(stale, lock, &clean::StaleFile::file);
-  if (known == stale.end())
-    return fmt::format("{} ({} old{})", lock.path, rough_age(lock.age), holder_in_words(lock));
-  if (clean::acts_on(policy, known->claim)) return fmt::format("{} ({})", lock.path, known->why);
-  const bool ours = known->claim == clean::Claim::ours;
-  return fmt::format(
-      "{} ({}; {})", lock.path, known->why,
-      ours ? "`safelaunch doctor --fix` removes it" : "once no job builds it any more, remove it");
+// A lock that nobody can prove to be left, or that the policy keeps.
+std::string advice_on(const clean::StaleFile& kept) {
+  return kept.claim == clean::Claim::ours
+             ? "safelaunch doctor --fix"
+             : fmt::format("once no job builds it any more: rm {}", shell_word(kept.file.path));
 }
 
 // A process of the job may claim any world.
@@ -227,7 +223,13 @@ WaitedLocks find_waited_locks(const Environment& environment, settings::CleanPol
       clean::survey_files({{}, locks, {}}, host::read_identity(), mounts);
   WaitedLocks found;
   for (const host::LeftFile& lock : locks) {
-    found.words += (found.words.empty() ? "" : ", ") + in_words(lock, stale.locks, policy);
+    const auto known = std::ranges::find(stale.locks, lock, &clean::StaleFile::file);
+    const bool is_known = known != stale.locks.end();
+    found.words +=
+        fmt::format("{}{} ({})", found.words.empty() ? "" : ", ", lock.path,
+                    is_known ? known->why : rough_age(lock.age) + " old" + holder_in_words(lock));
+    if (is_known && found.help.empty() && !clean::acts_on(policy, known->claim))
+      found.help = advice_on(*known);
     found.paths.insert(lock.path);
   }
   found.words = "the lock of an extension's build: " + found.words;

@@ -77,10 +77,12 @@ std::optional<StoodStill> Standstill::on_look(bool all_still, TimePoint monotoni
 std::string describe_standstill(Duration still_for, const std::vector<RankPlace>& ranks) {
   std::vector<AlikeRanks> places;
   for (const RankPlace& one : ranks) add_alike(places, one.rank, words_of(one));
+  const std::string time = format_duration(std::chrono::floor<std::chrono::seconds>(still_for));
   std::string text =
-      fmt::format("no rank has used a CPU or files for {}, and none waits for another",
-                  format_duration(std::chrono::duration_cast<Duration>(
-                      std::chrono::duration_cast<std::chrono::seconds>(still_for))));
+      ranks.size() == 1
+          ? fmt::format("the one rank has stood still for {}", time)
+          : fmt::format("all {} ranks have stood still for {}, and none waits for another",
+                        ranks.size(), time);
   const std::size_t shown = std::min(places.size(), kMostPlaces);
   for (std::size_t i = 0; i < shown; ++i)
     text +=

@@ -148,6 +148,7 @@ struct PlacesTold {
   RankAnswers answers;
   std::string locks;                   ///< the locks that the ranks may wait for, in words
   std::vector<clean::StaleFile> left;  ///< locks that may be removed
+  std::string help = {};               ///< what to do about a lock that is kept
 };
 /// An agent has published what its ranks do.
 struct NodeSpoke {

@@ -93,7 +93,8 @@ class StandstillWatch {
 
 /// The locks of torch's extensions that the ranks of a job may wait for.
 struct WaitedLocks {
-  std::string words;  ///< the locks' owners and ages, and what to do; empty: there are no locks
+  std::string words;  ///< the locks' owners and ages; empty: there are no locks
+  std::string help;   ///< what to do about one that is kept; may be empty
   std::set<std::string> paths;
   std::vector<clean::StaleFile> left;  ///< those that nobody holds and nobody builds: they may go
 };

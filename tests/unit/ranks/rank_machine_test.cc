@@ -633,8 +633,9 @@ TEST_CASE("a standstill that is only worth a line names where each rank stands",
   job.on(still);
   RankAnswers answers;
   answers.stacks[Rank{0}].where = "train.py:4 load";
-  job.on(PlacesTold{answers, "", {}});
-  REQUIRE(job.notices().size() == 1);
+  job.on(PlacesTold{answers, "the lock of an extension's build: /x/lock", {}, "rm /x/lock"});
+  REQUIRE(job.notices().size() == 3);
+  CHECK(job.notices().back() == "help: rm /x/lock");
   CHECK(job.notices().front().find("rank 0 in train.py:4 load (in a lock)") != std::string::npos);
   CHECK(job.recorded<report::record::Status>() == 1);
 }
