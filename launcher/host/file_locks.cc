@@ -11,6 +11,8 @@
 #include <iterator>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/host/activity.h"
+#include "safelaunch/host/proc.h"
 
 // "3: -> FLOCK  ADVISORY  WRITE 3870 08:01:1234 0 EOF": an arrow stands before a process that
 // waits. The device in that line is not the one that stat() tells on overlays and btrfs, so a lock
@@ -126,6 +128,16 @@ AwaitedLock lock_at(const std::string& path, const std::vector<FileLock>& locks,
   if (!lock.holder)
     lock.holder = opened_by(fs::weakly_canonical(path, error).native(), file.st_ino, waiting);
   return lock;
+}
+
+bool may_wait_for_lock(int pid) {
+  return std::ranges::any_of(numbers_in_folder(ProcPath(pid, "task").c_str()), [pid](int tid) {
+    const SmallFile call{ProcPath(pid, tid, "syscall")};
+    const SmallFile wchan{ProcPath(pid, tid, "wchan")};
+    const WaitKind kind = kind_of_wait(call.text(), wchan.text());
+    const bool runs = call.text().starts_with("running");
+    return !runs && (kind == WaitKind::lock || kind == WaitKind::unknown);
+  });
 }
 
 std::optional<AwaitedLock> lock_that_blocks(int pid, const std::vector<FileLock>& locks) {

@@ -70,10 +70,17 @@ std::string lock_path_in(std::string_view frames) {
 LockWaits find_lock_waits(const RankAnswers& answers,
                           const std::map<Rank, watch::RankState>& ranks) {
   LockWaits waits;
-  const std::vector<host::FileLock> locks = host::read_file_locks();
   const std::map<Rank, std::string> paths = paths_awaited(answers);
+  const auto is_here = [](const watch::RankState& rank) {
+    return rank.alive() && rank.process()->is_here();
+  };
+  if (paths.empty() && std::ranges::none_of(ranks, [&](const auto& one) {
+        return is_here(one.second) && host::may_wait_for_lock(one.second.process()->pid);
+      }))
+    return waits;
+  const std::vector<host::FileLock> locks = host::read_file_locks();
   for (const auto& [rank, state] : ranks) {
-    if (!state.alive() || !state.process()->is_here()) continue;
+    if (!is_here(state)) continue;
     const auto path = paths.find(rank);
     std::optional<host::AwaitedLock> lock =
         path == paths.end()

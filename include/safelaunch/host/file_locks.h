@@ -21,7 +21,8 @@ struct FileLock {
 
 [[nodiscard]] std::vector<FileLock> parse_proc_locks(std::string_view text);
 
-/// The locks of this host, as far as /proc/locks shows them here.
+/// The locks of this host, as far as /proc/locks shows them here. It takes the kernel 10 to 20 ms: it
+/// waits until no CPU works on a lock.
 [[nodiscard]] std::vector<FileLock> read_file_locks();
 
 /// A file whose lock a process waits for.
@@ -37,6 +38,9 @@ struct AwaitedLock {
 /// processes that do.
 [[nodiscard]] AwaitedLock lock_at(const std::string& path, const std::vector<FileLock>& locks,
                                   std::span<const int> waiting = {});
+
+/// False where no thread of the process is blocked for a lock. Costs microseconds.
+[[nodiscard]] bool may_wait_for_lock(int pid);
 
 /// The lock for which the process is blocked in the kernel; nullopt: there is none. Its path is
 /// found among the holder's open files.

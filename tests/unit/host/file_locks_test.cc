@@ -64,6 +64,8 @@ TEST_CASE("a lock whose taker has ended is held by who has inherited its descrip
   while (!blocked) blocked = lock_that_blocks(waiter, read_file_locks());
   CHECK(blocked->path == path);
   CHECK(blocked->holder == ::getpid());
+  CHECK(may_wait_for_lock(waiter));
+  CHECK_FALSE(may_wait_for_lock(::getpid()));
   ::kill(waiter, SIGKILL);
   ::waitpid(waiter, nullptr, 0);
 }
