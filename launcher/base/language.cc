@@ -1,6 +1,7 @@
 #include "safelaunch/base/language.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "safelaunch/base/strings.h"
@@ -40,6 +41,16 @@ std::vector<std::string> texts_around_places(std::string_view format) {
   }
   texts.emplace_back(format);
   return texts;
+}
+
+/// Whether a place holds a name, which no language changes: it is in quotes or behind "the option",
+/// or the text begins with a file, an option or a key ("p.yaml:3: chain must be one value").
+bool holds_name(std::span<const std::string> between, std::size_t place) {
+  const std::string& behind = between[place + 1];
+  if (between[place].ends_with('\'') && behind.starts_with('\'')) return true;
+  if (between[place].ends_with("the option ")) return true;
+  if (!between.front().empty() || !between[1].starts_with(": ")) return false;
+  return place == 0 || (place == 1 && between[1] == ": ");
 }
 
 /// What stands in the places of a finished text; empty where it is another text.
@@ -83,10 +94,12 @@ struct Piece {
 };
 
 /// The mark at the beginning of a text; `end` is 0 where there is none. A full stop is one where a
-/// capital follows: "train.py:48 f. It" has one, "train.py" none.
+/// capital follows: "train.py:48 f. It" has one, "train.py" none. The mistakes of a file stand line
+/// by line.
 Piece mark_at(std::string_view text) {
   constexpr std::string_view kBetweenFacts = " · ";
   if (text.starts_with("; ")) return {2, 2, "；"};
+  if (text.starts_with('\n')) return {1, 1, "\n"};
   if (text.starts_with(kBetweenFacts))
     return {kBetweenFacts.size(), kBetweenFacts.size(), kBetweenFacts};
   const bool ends = text == "." ||
@@ -166,18 +179,25 @@ const std::string* Phrases::find(std::string_view english) const {
 
 std::optional<std::string> Phrases::clause(std::string_view english) const {
   if (const std::string* known = find(english)) return *known;
+  // "shm-small: /dev/shm has …", "NCCL_IB_TIMEOUT=60: it is …": one word, and what is said of it.
+  const std::size_t colon = english.find(": ");
+  const bool begins_with_word =
+      colon != std::string_view::npos && colon > 0 && colon < english.find(' ');
+  // A "warning: " is none of the words of the sentence behind it.
+  if (begins_with_word)
+    if (const std::string* said = find(fmt::format("{}: {{}}", english.substr(0, colon))))
+      return filled(*said, std::array{retold(english.substr(colon + 2))});
   for (const Pattern& pattern : patterns_) {
     const std::vector<std::string_view> found = in_places(pattern.between, english);
     if (found.empty()) continue;
     std::vector<std::string> told;
-    for (const std::string_view one : found) told.push_back(retold(one));
+    for (std::size_t i = 0; i < found.size(); ++i)
+      told.push_back(holds_name(pattern.between, i) ? std::string(found[i]) : retold(found[i]));
     return filled(*pattern.translation, told);
   }
-  // "shm-small: /dev/shm has …", "NCCL_IB_TIMEOUT=60: it is …": one word, and what is said of it.
-  const std::size_t word = english.find(": ");
-  if (word != std::string_view::npos && word > 0 && word < english.find(' '))
-    if (const auto told = clause(english.substr(word + 2)))
-      return std::string(english.substr(0, word)) + "：" + *told;
+  if (begins_with_word)
+    if (const auto told = clause(english.substr(colon + 2)))
+      return std::string(english.substr(0, colon)) + "：" + *told;
   // The first word of a sentence may be written small in the table.
   if (english.empty() || english.front() < 'A' || english.front() > 'Z') return std::nullopt;
   std::string small(english);
@@ -194,7 +214,7 @@ std::string Phrases::retold(std::string_view english) const {
     const std::string* whole = find(trimmed(piece));  // with its full stop
     const auto told = whole != nullptr ? *whole : clause(piece.substr(0, end - behind));
     if (told)
-      text.append(*told).append(told->ends_with("。") ? "" : mark);
+      text.append(*told).append(told->ends_with("。") && mark != "\n" ? "" : mark);
     else
       text += piece;
     english.remove_prefix(end);

@@ -40,7 +40,7 @@ spdlog::logger& logger() {
     auto sink = std::make_shared<WriterSink>();
     // No line end: the writer adds it.
     sink->set_formatter(std::make_unique<spdlog::pattern_formatter>(
-        "safelaunch: %l: %v", spdlog::pattern_time_type::local, ""));
+        "safelaunch: %v", spdlog::pattern_time_type::local, ""));
     spdlog::logger made("safelaunch", std::move(sink));
     made.set_level(spdlog::level::debug);
     return made;
@@ -59,15 +59,15 @@ void set_log_writer(LogWriter to) {
 }
 
 void log_debug(std::string_view message) {
-  if (chosen == Verbosity::verbose) logger().debug("{}", message);
+  if (chosen == Verbosity::verbose) logger().debug("debug: {}", message);
 }
 
 void log_warning(std::string_view message) {
-  if (chosen != Verbosity::quiet) logger().warn("{}", tr(message));
+  if (chosen != Verbosity::quiet) logger().warn("{}", tr("warning: {}", tr(message)));
 }
 
 void log_error(std::string_view message) {
-  logger().error("{}", tr(message));
+  logger().error("{}", tr("error: {}", tr(message)));
 }
 
 }  // namespace safelaunch

@@ -73,10 +73,10 @@ Result<std::string> check_config(const profile::YamlNode& root, const std::strin
     for (const std::string& warning : profile::warnings_for(rules->variables.env))
       text += tr("warning: {}", tr(warning)) + "\n";
   if (const auto why = profile::what_needs_trust(root))
-    text += fmt::format(
-        "note: it {}, so it holds only where somebody names it, in ~/.config/safelaunch or in "
-        "/etc/safelaunch; as ./safelaunch.yaml it is passed over\n",
-        *why);
+    text += tr("note: {}, so it holds only where somebody names it, in ~/.config/safelaunch or in "
+               "/etc/safelaunch; as ./safelaunch.yaml it is passed over",
+               tr(fmt::format("it {}", *why))) +
+            "\n";
   return text;
 }
 

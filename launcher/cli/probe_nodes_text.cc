@@ -7,6 +7,7 @@
 #include "probe_text.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/harmless.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/report/report.h"
 #include "verbs.h"
@@ -84,9 +85,10 @@ std::string odd_pairs(const nodes::NodeProbeEnd& end) {
         fmt::format("  {} – {}: {}\n", host_of(end.nodes, pair.first),
                     host_of(end.nodes, pair.second), cell_of(findings, pair.first, pair.second));
   }
-  if (odd > kMostPairs) text += fmt::format("  and {} more\n", odd - kMostPairs);
-  return fmt::format("{} of {} pairs work as usual under {}\n{}", findings.pairs.size() - odd,
-                     findings.pairs.size(), searched_profile(findings), text);
+  if (odd > kMostPairs) text += "  " + tr("and {} more", odd - kMostPairs) + "\n";
+  return tr("{} of {} pairs work as usual under {}", findings.pairs.size() - odd,
+            findings.pairs.size(), searched_profile(findings)) +
+         "\n" + text;
 }
 
 }  // namespace
@@ -94,16 +96,16 @@ std::string odd_pairs(const nodes::NodeProbeEnd& end) {
 std::string render_nodes(const nodes::ProbedNodes& nodes) {
   std::size_t width = 0;
   for (const auto& [seat, node] : nodes) width = std::max(width, host_of(nodes, seat).size());
-  std::string text = fmt::format("{} nodes\n", nodes.size());
+  std::string text = fmt::format("{} {}\n", nodes.size(), tr("nodes"));
   for (const auto& [seat, node] : nodes) {
     text += fmt::format("  {:<{}}  ", host_of(nodes, seat), width);
     if (!node.trouble.empty())
-      text += "cannot take part: " + node.trouble;
+      text += tr("cannot take part: {}", tr(node.trouble));
     else
       text += fmt::format("{}, CUDA {}, NCCL {}{}", node.gpus, node.cuda, node.nccl,
-                          node.interface.empty() ? ""
-                                                 : fmt::format(", ranks meet over {} ({})",
-                                                               node.interface, node.address));
+                          node.interface.empty()
+                              ? ""
+                              : ", " + tr("ranks meet over {} ({})", node.interface, node.address));
     text += "\n";
   }
   return text;
@@ -129,14 +131,15 @@ std::string render_round(const probe::SearchRound& round,
       ++works;
     else if (odd.size() < kMostPairs)
       odd.push_back(one.nodes.size() <= 2 ? fmt::format("{} {}", hosts_of(nodes, one.nodes),
-                                                        probe::word_for(one.verdict))
-                                          : probe::word_for(one.verdict));
+                                                        tr(probe::word_for(one.verdict)))
+                                          : tr(probe::word_for(one.verdict)));
   }
-  std::string name = kNames[static_cast<std::size_t>(round.purpose)];
+  std::string name = tr(kNames[static_cast<std::size_t>(round.purpose)]);
   if (round.purpose == Purpose::without)
-    name = fmt::format("{} nodes without the suspects", results.front().nodes.size());
-  return fmt::format("{} under {}: {} of {} work{}\n", name, profile, works, results.size(),
-                     odd.empty() ? "" : fmt::format(" ({})", join(odd, ", ")));
+    name = tr("{} nodes without the suspects", results.front().nodes.size());
+  return tr("{} under {}: {} of {} work{}", name, profile, works, results.size(),
+            odd.empty() ? "" : fmt::format(" ({})", join(odd, ", "))) +
+         "\n";
 }
 
 std::string render_matrix(const nodes::NodeProbeEnd& end) {
@@ -146,9 +149,10 @@ std::string render_matrix(const nodes::NodeProbeEnd& end) {
   if (seats.size() > kMostOnScreen) return odd_pairs(end);
   std::size_t width = 0;
   for (const int seat : seats) width = std::max(width, host_of(end.nodes, seat).size());
-  std::string text = fmt::format(
-      "pairs under {}, GB/s (. not tried{})\n{:{}}", searched_profile(findings),
-      findings.slow_links.empty() && findings.slow_nodes.empty() ? "" : ", ! slow", "", width + 6);
+  const bool all_fast = findings.slow_links.empty() && findings.slow_nodes.empty();
+  std::string text = tr("pairs under {}, GB/s (. not tried{})", searched_profile(findings),
+                        all_fast ? "" : tr(", ! slow")) +
+                     fmt::format("\n{:{}}", "", width + 6);
   for (const int seat : seats) text += fmt::format("{:>8}", seat);
   for (const int row : seats) {
     text += fmt::format("\n  {:>2}  {:<{}}", row, host_of(end.nodes, row), width);
@@ -167,8 +171,8 @@ std::string render_everywhere(const std::string& profile, const probe::GroupResu
 std::string render_end(const nodes::NodeProbeEnd& end, const probe::NodeConclusion& conclusion) {
   const std::string matrix = render_matrix(end);
   std::string text = fmt::format("\n{}{}", matrix, matrix.empty() ? "" : "\n");
-  for (const std::string& sentence : conclusion.sentences) text += sentence + "\n";
-  if (!conclusion.use.empty()) text += fmt::format("use: {}\n", conclusion.use);
+  for (const std::string& sentence : conclusion.sentences) text += tr(sentence) + "\n";
+  if (!conclusion.use.empty()) text += tr("use: {}", tr(conclusion.use)) + "\n";
   return text;
 }
 

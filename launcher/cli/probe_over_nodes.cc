@@ -8,6 +8,7 @@
 #include "probe_plan.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/harmless.h"
+#include "safelaunch/base/language.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/host/identity.h"
@@ -47,7 +48,7 @@ nodes::ProbedNode look_here(ProbePlan& plan) {
 /// Lines go to stderr, since stdout is for node 0's answer, and a starter (Slurm) may mix the
 /// output of all nodes.
 void say_on_stderr(const std::string& line) {
-  std::fputs(harmless(fmt::format("safelaunch: {}\n", line)).c_str(), stderr);
+  std::fputs(harmless(fmt::format("safelaunch: {}\n", tr(line))).c_str(), stderr);
 }
 
 /// Says on node 0 what happens, row by row.

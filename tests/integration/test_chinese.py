@@ -74,6 +74,7 @@ class Refuses(Speaks):
     def test_what_users_get_wrong_first_is_told_in_chinese_with_the_right_word(self):
         (self.folder / "bad.yaml").write_text("name: bad\nenv:\n  A: 1\nchan: b\n")
         (self.folder / "open.yaml").write_text("a: [1\n")
+        (self.folder / "two.yaml").write_text("name: two\ntimeouts: {start: 5x}\nheals: [port-takn]\nextends: [a]\n")
         for words, status, answer in [
                 (["--init-timeot", "5s", "true"], 64, "没有 --init-timeot 这个选项；是不是想写 '--init-timeout'？（全部选项见 safelaunch --help）"),
                 (["report", "--htm", "x"], 64, "report 没有 '--htm' 这个选项；是不是想写 '--html'？（全部选项见 safelaunch report --help）"),
@@ -81,6 +82,10 @@ class Refuses(Speaks):
                 (["repot"], 127, "找不到命令 'repot'（在 PATH 里找过）；是不是想用子命令 'report'？"),
                 (["--profile", "basik", "true"], 78, "--profile：没有名为 'basik' 的 profile；是不是想写 'basic'？"),
                 (["profiles", "check", "bad.yaml"], 78, "bad.yaml:4:1：profile 里没有 'chan' 这个键"),
+                (["profiles", "check", "two.yaml"], 78, "two.yaml:2:19: start：'5x' 不是时长"),
+                (["profiles", "check", "two.yaml"], 78, "two.yaml:4:10：extends 要写一个 profile 的名字"),
+                (["--rendezvous", "tcp://h", "--nnodes", "2", "--node-rank", "1", "--nproc-per-node", "1", "--master-addr", "h", "true"], 64,
+                 "--rendezvous 'tcp://h'：缺少端口；是不是想写 'tcp://h:29400'？"),
                 (["--config", "open.yaml", "true"], 78, "open.yaml:2:1：YAML 语法错误，方括号没有闭合"),
                 (["--config", "none.yaml", "true"], 78, "none.yaml：没有这个文件"),
                 (["watch"], 64, "没有子命令 'watch'；查看正在运行的作业用 safelaunch status --watch\n如果确实要运行 "),

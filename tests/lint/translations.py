@@ -3,7 +3,7 @@
 - launcher/base/zh_CN.yaml has every title and remedy of the catalogue and every text that the sources give to tr() as it
   stands, each once and with a translation; both texts of a pair have the same places ({}, {0}).
 - A phrase whose longest word stands in no source is refused: the sources put sentences together from parts, so the whole
-  of a phrase need not stand in one.
+  of a phrase need not stand in one. The section FOREIGN has the words of others, which no source of ours says.
 - README.zh-CN.md and the pages of docs/zh-CN have as many headings, code blocks and rows of tables as the English ones,
   section by section.
 
@@ -17,6 +17,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLE = ROOT / "launcher/base/zh_CN.yaml"
+FOREIGN = "# --- What the system and yaml-cpp say"
 TEXT = r'"((?:[^"\\]|\\.)*)"'
 PAIR = re.compile(rf"^{TEXT}:\n  {TEXT}$", re.M)
 STRINGS = re.compile(rf"(?:{TEXT}\s*)+")
@@ -46,6 +47,11 @@ def places(text):
 def pairs(text):
     """Each phrase with its translation and line; what is no pair is a breach of the file's form."""
     return [(plain(found[1]), plain(found[2]), line_of(text, found.start())) for found in PAIR.finditer(text)]
+
+
+def foreign(text):
+    begin = text.index(FOREIGN)
+    return {phrase for phrase, _, _ in pairs(text[begin : text.find("\n# ---", begin)])}
 
 
 def catalogue_texts():
@@ -81,7 +87,7 @@ def table_breaches():
         if places(phrase) != places(translation):
             yield f"{name}:{line}: the translation of {phrase!r} has other places"
     known = {phrase for phrase, _, _ in rows}
-    needed = set()
+    needed = foreign(text)
     for value, where in catalogue_texts():
         needed.add(value)
         if value not in known:

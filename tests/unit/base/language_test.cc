@@ -65,6 +65,31 @@ TEST_CASE("what no phrase has stays English, mark and all", "[language]") {
   CHECK(phrases.retold("idling · x 1/2 · idling") == "空等 · x 1/2 · 空等");
 }
 
+TEST_CASE("names stay as they are: what is in quotes, and the file and the key at the front",
+          "[language]") {
+  const Phrases& phrases = chinese_phrases();
+  CHECK(phrases.retold("there is no profile 'start'; did you mean 'stopped'?") ==
+        "没有名为 'start' 的 profile；是不是想写 'stopped'？");
+  CHECK(phrases.retold("p.yaml:3:10: start must be one value, not a list") ==
+        "p.yaml:3:10：start 只能写一个值，不能是列表");
+  CHECK(phrases.retold("p.yaml:4:8: start: 'x' is not true or false") ==
+        "p.yaml:4:8: start：'x' 不是 true 或 false");
+  CHECK(phrases.retold("it sets the option port") == "它设置了选项 port");
+}
+
+TEST_CASE("the mistakes of a file are told line by line", "[language]") {
+  CHECK(chinese_phrases().retold("p.yaml:2:1: a profile has no key 'env2'; did you mean 'env'?\n"
+                                 "p.yaml:3:8: cost must be one value, not a map\nand 2 more") ==
+        "p.yaml:2:1：profile 里没有 'env2' 这个键；是不是想写 'env'？\n"
+        "p.yaml:3:8：cost 只能写一个值，不能是键值表\n另有 2 个");
+}
+
+TEST_CASE("a warning is told like the sentence that it is about", "[language]") {
+  CHECK(chinese_phrases().retold("warning: the file system of safelaunch's folders does not "
+                                 "answer; the job goes on without it") ==
+        "警告：safelaunch 的目录所在的文件系统没有响应；作业照常运行，不用它");
+}
+
 TEST_CASE("what stands in brackets is told as a part of its sentence", "[language]") {
   const Phrases phrases(R"_(
 "{} failed first ({}); cost: {}": "no clause has a semicolon"

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "catch.h"
+#include "safelaunch/base/language.h"
 
 using namespace safelaunch;
 
@@ -60,6 +61,20 @@ TEST_CASE("the matrix shows each pair that was tried, both ways") {
         "   0  gpu-0       -    10.0       .\n"
         "   1  gpu-1    10.0       -   hangs\n"
         "   2  gpu-2       .   hangs       -\n");
+}
+
+TEST_CASE("nodes, matrix and conclusion are told in the language that is spoken") {
+  nodes::NodeProbeEnd end = one_bad_node();
+  speak(Language::chinese);
+  const std::string nodes = render_nodes(end.nodes);
+  const std::string told = render_end(end, conclusion_of(end));
+  speak(Language::english);
+  CHECK_THAT(nodes, ContainsSubstring("3 个节点") && ContainsSubstring("rank 之间通过 eth0"));
+  CHECK_THAT(
+      told, ContainsSubstring("basic 下两两配对的带宽") &&
+                ContainsSubstring("gpu-2 与谁配对都失败；去掉它之后，all_reduce 在 basic 下可用") &&
+                ContainsSubstring("没有 profile 能跨全部 3 个节点：basic 失败") &&
+                ContainsSubstring("请用：srun"));
 }
 
 TEST_CASE("a slow pair is marked") {
