@@ -21,8 +21,8 @@ struct FileLock {
 
 [[nodiscard]] std::vector<FileLock> parse_proc_locks(std::string_view text);
 
-/// The locks of this host, as far as /proc/locks shows them here. It takes the kernel 10 to 20 ms: it
-/// waits until no CPU works on a lock.
+/// The locks of this host, as far as /proc/locks shows them here. It takes the kernel 10 to 20 ms:
+/// it waits until no CPU works on a lock.
 [[nodiscard]] std::vector<FileLock> read_file_locks();
 
 /// A file whose lock a process waits for.
