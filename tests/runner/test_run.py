@@ -33,7 +33,7 @@ class TestRun(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         (self.folder / "CMakeLists.txt").write_text(PROJECT)
-        subprocess.run(["cmake", "-S", self.folder, "-B", self.folder], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["cmake", "-G", "Ninja", "-S", self.folder, "-B", self.folder], check=True, stdout=subprocess.DEVNULL)
 
     def run_tests(self, *words):
         done = subprocess.run([sys.executable, RUN, "--leave-out", "gpu", "there is no GPU", "--test-dir", self.folder, "--", *words],
