@@ -146,7 +146,7 @@ std::string render_settings(std::span<const ShownSetting> settings) {
   std::string text;
   for (const ShownSetting& one : settings)
     text += fmt::format("{:{}}  {:{}}  {}{}\n", one.key, keys, one.value, values, one.origin,
-                        one.locked ? "  (locked)" : "");
+                        one.locked ? "  " + tr("(locked)") : "");
   return text;
 }
 

@@ -344,10 +344,11 @@ Result<Command> with_rank_logs(Command command, const std::string& folder) {
       command.launcher == Launcher::torchrun || command.launcher == Launcher::accelerate;
   if (!tees || !command.script)
     return Error{Errc::usage,
-                 fmt::format("--rank-files: a {} command has no place to say that each rank's "
-                             "output is kept by itself and shown all the same; torchrun and "
-                             "accelerate launch have, and --nproc-per-node needs none",
-                             name(command.launcher))};
+                 fmt::format("--rank-files: {} has no place to say that each rank's output is "
+                             "kept by itself and shown all the same; torchrun and accelerate "
+                             "launch have, and --nproc-per-node needs none",
+                             command.launcher == Launcher::opaque ? "this command"
+                                                                  : name(command.launcher))};
   if (command.keeps_rank_logs) return command;
   const auto place = command.argv.begin() + static_cast<std::ptrdiff_t>(place_for_options(command));
   command.argv.insert(place, {"--tee", "3", "--log_dir", folder});

@@ -140,10 +140,10 @@ TEST_CASE("one process is not called processes, and a script that is hidden gets
 
 TEST_CASE("a launcher that cannot keep and show its ranks' output is named", "[rank_logs]") {
   const std::string rest =
-      " command has no place to say that each rank's output is kept by itself and shown all the "
+      " has no place to say that each rank's output is kept by itself and shown all the "
       "same; torchrun and accelerate launch have, and --nproc-per-node needs none";
-  CHECK(with_logs({"deepspeed", "t.py"}).error().message == "--rank-files: a deepspeed" + rest);
-  CHECK(with_logs({"python", "t.py"}).error().message == "--rank-files: a python" + rest);
-  CHECK(with_logs({"./my.sh"}).error().message == "--rank-files: a command" + rest);
+  CHECK(with_logs({"deepspeed", "t.py"}).error().message == "--rank-files: deepspeed" + rest);
+  CHECK(with_logs({"python", "t.py"}).error().message == "--rank-files: python" + rest);
+  CHECK(with_logs({"./my.sh"}).error().message == "--rank-files: this command" + rest);
   CHECK(with_logs({"torchrun", "--new", "x", "t.py"}).has_error());
 }
