@@ -2,7 +2,7 @@
 
 With flags:        safelaunch accelerate launch --multi_gpu --num_processes 2 train.py
 With a file:       safelaunch accelerate launch --config_file two_processes.yaml train.py
-On a CPU machine:  the same, with ACCELERATE_USE_CPU=true in the environment.
+On a CPU machine:  the same; left to itself, accelerate would make two jobs of one process of it.
 """
 
 import argparse
@@ -18,7 +18,7 @@ def main():
     parser.add_argument("--steps", type=int, default=40)
     args = parser.parse_args()
 
-    accelerator = Accelerator()
+    accelerator = Accelerator(cpu=not torch.cuda.is_available())
     torch.manual_seed(0)
     model = torch.nn.Linear(8, 1)
     rows = torch.randn(32 * args.steps, 8)
