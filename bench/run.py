@@ -24,6 +24,7 @@ import m07_lines
 import m08_idle
 import m09_tree
 import m10_stale
+import m11_ports
 import m12_agree
 import m13_doctor
 import m14_death
@@ -31,7 +32,8 @@ from figures import Bench
 from tables import keep, table, taken
 
 FIGURES = {"M1": m01_launch, "M2": m02_wrap, "M3": m03_exit, "M4": m04_crash, "M5": m05_detect, "M6": m06_heal,
-           "M7": m07_lines, "M8": m08_idle, "M9": m09_tree, "M10": m10_stale, "M12": m12_agree, "M13": m13_doctor, "M14": m14_death}
+           "M7": m07_lines, "M8": m08_idle, "M9": m09_tree, "M10": m10_stale, "M11": m11_ports, "M12": m12_agree,
+           "M13": m13_doctor, "M14": m14_death}
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 
