@@ -80,9 +80,8 @@ std::string describe_standstill(Duration still_for, const std::vector<RankPlace>
   const std::string time = format_duration(std::chrono::floor<std::chrono::seconds>(still_for));
   std::string text =
       ranks.size() == 1
-          ? fmt::format("the one rank has stood still for {}", time)
-          : fmt::format("all {} ranks have stood still for {}, and none waits for another",
-                        ranks.size(), time);
+          ? fmt::format("the rank has stood still for {}", time)
+          : fmt::format("all ranks have stood still for {}, and none waits for another", time);
   const std::size_t shown = std::min(places.size(), kMostPlaces);
   for (std::size_t i = 0; i < shown; ++i)
     text +=

@@ -75,7 +75,7 @@ class Launched(CudaTest):
         self.play("no-kernel", check, options=["--profile", "basic,gloo-fallback"], without=NOT_OVER_GLOO)
 
 
-TOLD = " have stood still for "
+TOLD = "stood still for "
 HOUR = 3600
 BUILDS = "from deepspeed.ops.op_builder import CPUAdamBuilder; CPUAdamBuilder().load(verbose=False)"
 

@@ -122,9 +122,9 @@ TEST_CASE("the line says where all ranks stand", "[standstill]") {
                             {{Rank{0}, "train.py:40 main → wait", "sleeping in hrtimer_nanosleep"},
                              {Rank{1}, "train.py:40 main → wait", "sleeping in hrtimer_nanosleep"},
                              {Rank{2}, "", "blocked in futex_do_wait, with nothing to wake it"}}) ==
-        "all 3 ranks have stood still for 183s, and none waits for another: ranks 0 1 in "
+        "all ranks have stood still for 183s, and none waits for another: ranks 0 1 in "
         "train.py:40 main → wait (sleeping in hrtimer_nanosleep), rank 2 blocked in futex_do_wait, "
         "with nothing to wake it");
   CHECK(describe_standstill(20s, {{Rank{0}, "train.py:40 main", ""}}) ==
-        "the one rank has stood still for 20s: rank 0 in train.py:40 main");
+        "the rank has stood still for 20s: rank 0 in train.py:40 main");
 }
