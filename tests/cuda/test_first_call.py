@@ -1,7 +1,8 @@
 """The first call that meets the others, of every kind, with faults: named with rank, place and cause, healed where a profile heals.
 
 KIND=all_reduce,ddp in the environment runs these alone, with every fault. With SAFELAUNCH_SOAK=1 every kind has every fault; else
-each kind has one of three in turn, and a kernel that never ends is tried with a few.
+every second kind has a rank that never calls it, the others have one that is stopped inside, and what fails below NCCL is
+tried with a few.
 """
 
 import os
@@ -16,12 +17,12 @@ KINDS = os.environ["KIND"].split(",") if CHOSEN else ALL
 PLACE = r"first_call\.py:\d+ "
 # Its first collective is gloo's, and has ended when NCCL's begins: from then on the job trains.
 AFTER_ANOTHER = {"monitored_barrier"}
-UNDER_TORCHRUN = {"all_reduce", "batch_of_sends", "ddp", "fsdp2", "objects_broadcast", "pipeline_schedule", "thousand_steps_ahead"}
+HEALED = ["all_reduce", "ddp", "fsdp2", "pipeline_schedule"]
+STUCK = ["batch_of_sends", "objects_broadcast", "thousand_steps_ahead"]
 
 
-def third(turn):
-    """Every third kind, from this one: what a fault that takes its time is tried with."""
-    return KINDS if SOAK or CHOSEN else KINDS[turn::3]
+def some(kinds):
+    return KINDS if SOAK or CHOSEN else kinds
 
 
 class FirstCall(CudaTest):
@@ -42,7 +43,7 @@ class FirstCall(CudaTest):
             self.assertEqual(len(run.attempts), 1, str(run))
             self.assertNotIn("safelaunch:", run.err)
 
-        self.play("", torchrun, [kind for kind in KINDS if kind in UNDER_TORCHRUN], check)
+        self.play("", torchrun, [kind for kind in KINDS if kind in HEALED + STUCK], check)
 
     def test_broken_peer_to_peer_copies_are_healed(self):
         def check(run):
@@ -51,15 +52,14 @@ class FirstCall(CudaTest):
             self.assertEqual([one["profile"] for one in run.attempts], ["basic", "no-p2p"], str(run))
             self.assertEqual(run.out.count("passed"), 2, str(run))
 
-        self.play("", spawned, third(0), check, double="p2p-hang")
+        self.play("", spawned, some(HEALED), check, double="p2p-hang")
 
     def test_a_kernel_that_never_ends_is_named_and_nothing_heals_it(self):
         def check(run):
             self.assert_hung(run, "gpu-p2p", "collective-stuck", says=PLACE)
             self.assert_status(run, 124)
 
-        few = KINDS if SOAK or CHOSEN else [kind for kind in KINDS if kind in UNDER_TORCHRUN]
-        self.play("", lambda job: ["--only", *spawned(job)], few, check, double="no-kernel")
+        self.play("", lambda job: ["--only", *spawned(job)], some(STUCK), check, double="no-kernel")
 
     def test_a_rank_that_never_comes_to_init_is_named(self):
         def check(run):
@@ -74,14 +74,14 @@ class FirstCall(CudaTest):
             self.assert_hung(run, "rank-missing", says=r"^Rank 1 (was missing|did not come).* in " + PLACE + "never_comes")
             self.assert_status(run, 124)
 
-        self.play("absent-before-call", spawned, third(1), check)
+        self.play("absent-before-call", spawned, some(KINDS[0::2]), check)
 
     def test_a_rank_that_is_stopped_inside_it_is_named(self):
         def check(run):
             self.assert_hung(run, "rank-stopped", says="^Rank 1 (was missing|did not come through).*stopped")
             self.assert_status(run, 124)
 
-        self.play("stopped-inside", lambda job: ["--only", *spawned(job)], third(2), check, double="no-kernel")
+        self.play("stopped-inside", lambda job: ["--only", *spawned(job)], some(KINDS[1::2]), check, double="no-kernel")
 
 
 if __name__ == "__main__":

@@ -515,8 +515,9 @@ for number in signal.SIGCONT, signal.SIGUSR1: signal.signal(number, lambda numbe
 os.write(1, b"ready %d\\n" % os.getpid())
 while True: signal.pause()
 """)
+        # In a group of its own: the one that it would inherit may be orphaned, and the kernel stops nothing there.
         process = subprocess.Popen([SAFELAUNCH, "--", sys.executable, job], env=self.environment(), cwd=self.folder,
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, preexec_fn=os.setpgrp)
         pid = int(process.stdout.readline().split()[1])
 
         def is_stopped(one):
