@@ -57,9 +57,11 @@ def measure(bench):
     launches, failed, theirs = bench.pairs * LAUNCHES_PER_PAIR, 0, 0
     with subprocess.Popen([sys.executable, "-S", "-c", THIEF], stdout=subprocess.PIPE) as thief:
         assert thief.stdout.readline() == b"ready\n", "the thief has not begun"
-        for _ in range(launches):
-            failed += _fails(ours, bench)
-            theirs += _fails(rank, bench, MASTER_PORT=str(_found_free()))
-        thief.terminate()
+        try:
+            for _ in range(launches):
+                failed += _fails(ours, bench)
+                theirs += _fails(rank, bench, MASTER_PORT=str(_found_free()))
+        finally:
+            thief.terminate()
     return [Row(figure="M11", what=f"{launches:,} launches beside a thief that binds every free port of {len(PORTS)}: failed", unit="launches",
                 goal="0", met=failed == 0, ours=failed, ours_p95=failed, peer="a port that was found free", peers=theirs, pairs=launches)]

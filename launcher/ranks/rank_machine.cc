@@ -417,8 +417,10 @@ void RankMachine::take(const PlacesTold& told, TimePoint now) {
       doings, [this](const auto& one) { return !worlds_.words(one.first).empty(); });
   const bool ends = still.then == watch::StoodStill::Then::ends_the_job || waits_below;
   if (ends && told.left.empty()) {
-    const std::string behind = told.locks.empty() ? "" : "; " + told.locks;
-    return follow(stages_.stood_still(still.lasts, doings, text + behind, now));
+    std::string proof = text;
+    for (const std::string& more : {told.locks, told.help})
+      if (!more.empty()) proof += "; " + more;
+    return follow(stages_.stood_still(still.lasts, doings, proof, now));
   }
   actions_.push_back(RecordEvent{report::record::Status{stages_.counts_text() + " · " + text}});
   actions_.push_back(TellNotice{text});

@@ -92,12 +92,12 @@ class _Torch:
 def _orders(control):
     """Forks for each order. Ends with None here, and with an order in each rank."""
     while True:
-        # A rank's parent ends at once, so that the rank is adopted by whoever ordered it, before that hears of it.
         order, rights, _, _ = control.recvmsg(LONGEST, socket.CMSG_SPACE(2 * array.array("i").itemsize))
         if not order:
             return None
         descriptors = array.array("i", rights[0][2])
         read, write = os.pipe()
+        # A rank's parent ends at once, so that the rank is adopted by whoever ordered it, before that hears of it.
         between = os.fork()
         if between == 0:
             rank = os.fork()
