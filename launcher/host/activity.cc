@@ -350,9 +350,18 @@ bool is_compiler(std::string_view comm) {
 
 namespace {
 
-/// For comparison: a loop that looks for a file ten times a second uses a thousandth of a CPU.
+/// For comparison: a loop that looks for a file ten times a second uses a thousandth of a CPU. One
+/// that asks for a lock twenty times a second, as torch's builds of extensions do (filelock), uses
+/// a hundredth and more.
 constexpr double kMostCores = 0.01;
+constexpr double kMostCoresOfPolling = 0.03;
 constexpr double kMostBytesPerSecond = 4096;
+
+/// Found asleep for a time that it has set itself.
+bool polls(const TreeSample& tree) {
+  const auto& threads = tree.processes.front().threads;
+  return !threads.empty() && threads.front().wait == WaitKind::timed;
+}
 
 bool is_new(const ProcessSample& process, const TreeSample& before) {
   return std::ranges::none_of(
@@ -388,7 +397,8 @@ std::optional<std::string> stood_still(const TreeSample& before, const TreeSampl
   const double elapsed = std::chrono::duration<double>(after.at - before.at).count();
   const Used then = used_by(before);
   const Used now = used_by(after);
-  if (now.seconds - then.seconds > kMostCores * elapsed ||
+  const double most_cores = polls(before) && polls(after) ? kMostCoresOfPolling : kMostCores;
+  if (now.seconds - then.seconds > most_cores * elapsed ||
       now.bytes - then.bytes > kMostBytesPerSecond * elapsed)
     return std::nullopt;
   const ActivitySeen seen = classify(before, after);
