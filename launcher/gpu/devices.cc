@@ -52,6 +52,11 @@ const Gpu* gpu_of_device(std::span<const Gpu> gpus, std::string_view device) {
   return found != gpus.end() && std::ranges::count_if(gpus, named) == 1 ? &*found : nullptr;
 }
 
+bool is_one_of(const Gpu& gpu, std::span<const std::string> devices, std::span<const Gpu> gpus) {
+  return std::ranges::any_of(
+      devices, [&](const std::string& device) { return gpu_of_device(gpus, device) == &gpu; });
+}
+
 std::vector<std::string> visible_devices(const Facts& facts, const Environment& environment) {
   std::vector<std::string> devices;
   const auto variable = environment.find("CUDA_VISIBLE_DEVICES");

@@ -82,6 +82,12 @@ void judge_health(const Gpu& gpu, Findings& findings) {
         fmt::format("had {} uncorrected memory errors since the driver was loaded",
                     *gpu.errors.uncorrected),
         kTakeOut);
+  // NVML's share of time may still be that of a process that has just ended.
+  if (computes_for_nobody(gpu))
+    add(Severity::note,
+        fmt::format("computes ({} %) although no process is on it: a kernel may hang there",
+                    *gpu.busy_percent),
+        "where it stays so: nvidia-smi --gpu-reset, by the administrator");
   if (!gpu.recovery.empty() && gpu.recovery != "none" && !gpu.errors.repair_pending)
     add(Severity::risk, fmt::format("asks for recovery: {}", gpu.recovery), kTakeOut);
 }
@@ -179,13 +185,6 @@ bool is_about_none(Trouble trouble) {
   return trouble == Trouble::none || trouble == Trouble::no_driver;
 }
 
-bool is_in_use(const Gpu& gpu, const Facts& facts, const Use& use) {
-  const auto means_it = [&](const std::string& device) {
-    return gpu_of_device(facts.gpus, device) == &gpu;
-  };
-  return !use.devices || std::ranges::any_of(*use.devices, means_it);
-}
-
 }  // namespace
 
 std::vector<Finding> gpu_findings(const Facts& facts, const Use& use) {
@@ -193,7 +192,7 @@ std::vector<Finding> gpu_findings(const Facts& facts, const Use& use) {
   judge_driver(facts, findings);
   judge_versions(facts, use, findings);
   for (const Gpu& gpu : facts.gpus) {
-    if (!is_in_use(gpu, facts, use)) continue;
+    if (use.devices && !is_one_of(gpu, *use.devices, facts.gpus)) continue;
     judge_health(gpu, findings);
     if (gpu.health != Health::well) continue;
     judge_mode(gpu, use, facts.gpus.size(), findings);

@@ -48,6 +48,9 @@ const Gpu* same_gpu(const Facts& facts, const Gpu& gpu) {
   return found == facts.gpus.end() ? nullptr : &*found;
 }
 
+/// MiB: less is what a driver keeps for itself, or a desktop.
+constexpr int kWorthAWord = 512;
+
 std::vector<int> pids_on(const Gpu& gpu) {
   std::vector<int> pids;
   for (const auto& process : gpu.processes) pids.push_back(process.pid);
@@ -85,7 +88,6 @@ std::vector<MemoryHolding> memory_holdings(const Facts& facts) {
 }
 
 std::vector<std::string> memory_without_holder(const Facts& facts) {
-  constexpr int kWorthAWord = 512;
   std::vector<std::string> texts;
   for (const Gpu& gpu : facts.gpus) {
     // A process whose share is not told may hold all of the memory.
@@ -97,6 +99,12 @@ std::vector<std::string> memory_without_holder(const Facts& facts) {
   return texts;
 }
 
+bool computes_for_nobody(const Gpu& gpu) {
+  constexpr int kBusyPercent = 90;  // a kernel that never ends is seen at all moments
+  return gpu.busy_percent.value_or(0) >= kBusyPercent && gpu.processes.empty() &&
+         gpu.used_mib < kWorthAWord;
+}
+
 Drain judge_drain(const Facts& before, const Facts& now, Duration waited, Duration bound) {
   if (before.gpus.empty()) return {};
   if (now.gpus.empty()) return {Drain::State::given_up, now.why};
@@ -105,10 +113,16 @@ Drain judge_drain(const Facts& before, const Facts& now, Duration waited, Durati
     if (former == nullptr) continue;
     const auto there_before = pids_on(*former);
     const auto held = held_by_others(gpu, there_before);
-    if (held.mib <= held_by_others(*former, there_before).mib + kSlackMib) continue;
-    return {
-        waited < bound ? Drain::State::waiting : Drain::State::given_up,
-        fmt::format("{} MiB of GPU {} are still in use by {}", held.mib, gpu.index, held.holders)};
+    if (held.mib > held_by_others(*former, there_before).mib + kSlackMib)
+      return {waited < bound ? Drain::State::waiting : Drain::State::given_up,
+              fmt::format("{} MiB of GPU {} are still in use by {}", held.mib, gpu.index,
+                          held.holders)};
+    if (computes_for_nobody(gpu) && !computes_for_nobody(*former))
+      return {waited < std::min(bound, kIdleBound) ? Drain::State::waiting : Drain::State::stuck,
+              fmt::format("GPU {} computes ({} %) although no process is on it any more; a kernel "
+                          "of the ended attempt hangs there until the administrator resets it: "
+                          "nvidia-smi --gpu-reset -i {}",
+                          gpu.index, *gpu.busy_percent, gpu.index)};
   }
   return {};
 }

@@ -96,11 +96,15 @@ std::optional<int> GpuMemory::usable() const {
   return static_cast<int>(gpu::usable_devices(*before_, query_.environment).size());
 }
 
-void GpuMemory::when_back(std::function<void(const std::string& why)> then) {
-  wait_.emplace(io_, reaper_, query_, before_.value_or(gpu::Facts{}),
-                [call = std::move(then)](const gpu::Drain& drain) {
-                  call(drain.state == gpu::Drain::State::given_up ? drain.why : std::string());
-                });
+void GpuMemory::when_back(gpu::DrainWait::OnDrained then) {
+  gpu::Facts seen;
+  if (before_)
+    std::ranges::copy_if(
+        before_->gpus, std::back_inserter(seen.gpus),
+        [&, devices = gpu::visible_devices(*before_, query_.environment)](const gpu::Gpu& gpu) {
+          return gpu::is_one_of(gpu, devices, before_->gpus);
+        });
+  wait_.emplace(io_, reaper_, query_, std::move(seen), std::move(then));
 }
 
 }  // namespace safelaunch::run

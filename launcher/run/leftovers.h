@@ -41,8 +41,8 @@ class GpuMemory {
   /// or there is none.
   [[nodiscard]] std::optional<int> usable() const;
 
-  /// Calls once, through the io_context; `why` is empty unless the memory did not come back.
-  void when_back(std::function<void(const std::string& why)> then);
+  /// Calls once, through the io_context. Only the GPUs that the job may see are waited for.
+  void when_back(gpu::DrainWait::OnDrained then);
 
  private:
   boost::asio::io_context& io_;

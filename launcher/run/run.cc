@@ -322,11 +322,13 @@ void Run::perform(const ProbeCandidates& probe) {
   probe_.emplace(services(), plan_, std::move(*means), machine_,
                  [this](const RunEvent& event) { take(event); });
   gpu_memory_.when_back(
-      [this, candidates = probe.candidates](const std::string&) { probe_->choose(candidates); });
+      [this, candidates = probe.candidates](const gpu::Drain&) { probe_->choose(candidates); });
 }
 
 void Run::perform(const AwaitGpuMemory&) {
-  gpu_memory_.when_back([this](const std::string& why) { take(MemoryBack{why}); });
+  gpu_memory_.when_back([this](const gpu::Drain& drain) {
+    take(MemoryBack{drain.why, drain.state == gpu::Drain::State::stuck});
+  });
 }
 
 void Run::perform(const RecordAttempt& record) {

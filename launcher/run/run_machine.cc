@@ -398,6 +398,7 @@ void RunMachine::follow(report::AttemptSummary summary, const plan::NextStep& st
 void RunMachine::take(const MemoryBack& event, TimePoint now) {
   const auto* waiting = std::get_if<Waiting>(&state_);
   if (waiting == nullptr) return;
+  if (event.stuck) return end(exit_code_, event.trouble);
   if (!event.trouble.empty()) say("warning: " + event.trouble);
   if (waiting->pause == Duration::zero()) return start(profile::Profile(waiting->profile));
   state_ = Pausing{waiting->profile, now + waiting->pause};

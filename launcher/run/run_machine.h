@@ -51,7 +51,8 @@ struct ProfileChosen {
 };
 /// The GPUs' memory is back, or has been waited for in vain.
 struct MemoryBack {
-  std::string trouble;
+  std::string trouble{};
+  bool stuck = false;  ///< a GPU still computes, for nobody: what starts there would hang, too
 };
 /// The machine's deadline has come.
 struct PauseOver {};

@@ -23,6 +23,10 @@ namespace safelaunch::gpu {
 /// several.
 [[nodiscard]] const Gpu* gpu_of_device(std::span<const Gpu> gpus, std::string_view device);
 
+/// Whether one of the words names the GPU, which is one of `gpus`.
+[[nodiscard]] bool is_one_of(const Gpu& gpu, std::span<const std::string> devices,
+                             std::span<const Gpu> gpus);
+
 /// True where a program can be started on the GPU.
 [[nodiscard]] bool is_usable(const Gpu& gpu);
 

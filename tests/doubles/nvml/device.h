@@ -35,4 +35,8 @@ struct BusyProcess {
 };
 [[nodiscard]] std::optional<BusyProcess> busy_process(nvmlDevice_t device);
 
+/// `spins:FILE`: a kernel goes on without a process, as long as the file exists. FILE.asked
+/// says that somebody has asked.
+[[nodiscard]] bool computes_for_nobody(nvmlDevice_t device);
+
 }  // namespace safelaunch::testing

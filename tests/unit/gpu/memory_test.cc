@@ -115,6 +115,37 @@ TEST_CASE("memory without a holder is told of each GPU from 512 MiB on") {
   CHECK(memory_without_holder({}).empty());
 }
 
+TEST_CASE("a GPU that computes for nobody is waited for, and then nothing starts on it") {
+  Gpu spins = made_gpu(1);
+  spins.busy_percent = 100;
+  const auto before = facts_of({made_gpu(0), made_gpu(1)});
+  const auto now = facts_of({made_gpu(0), spins});
+  CHECK(judge_drain(before, now, Duration(9'999)).state == State::waiting);
+  const Drain drain = judge_drain(before, now, Duration(10'000));
+  CHECK(drain.state == State::stuck);
+  CHECK(drain.why.starts_with("GPU 1 computes (100 %) although no process is on it any more"));
+  SECTION("but not where it did so before the attempt") {
+    CHECK(judge_drain(now, now, Duration(10'000)).state == State::drained);
+  }
+}
+
+TEST_CASE("a GPU that is hardly busy, or has a process or memory in use, computes for somebody") {
+  Gpu gpu = made_gpu(0);
+  CHECK_FALSE(computes_for_nobody(gpu));
+  gpu.busy_percent = 90;
+  CHECK(computes_for_nobody(gpu));
+  SECTION("busy for a part of the time") {
+    gpu.busy_percent = 89;
+  }
+  SECTION("a process") {
+    gpu.processes.push_back({71, std::nullopt});
+  }
+  SECTION("memory of a process that is not listed: another container's") {
+    gpu.used_mib = 512;
+  }
+  CHECK_FALSE(computes_for_nobody(gpu));
+}
+
 TEST_CASE("a context of 64 MiB more is drained, one MiB beyond it is not") {
   const auto state = [](int mib) {
     Gpu now = made_gpu(0);

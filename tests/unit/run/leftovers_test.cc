@@ -93,7 +93,7 @@ TEST_CASE("memory of GPUs that were never seen is not waited for", "[leftovers]"
   launch::Reaper reaper(io, [](int, const ExitStatus&) {});
   GpuMemory memory(io, reaper, {});
   std::vector<std::string> told;
-  memory.when_back([&](const std::string& why) { told.push_back(why); });
+  memory.when_back([&](const gpu::Drain& drain) { told.push_back(drain.why); });
   while (told.empty()) REQUIRE(io.run_one_for(std::chrono::seconds(60)) > 0);
   CHECK(told == std::vector<std::string>{""});
 }

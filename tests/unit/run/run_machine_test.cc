@@ -165,6 +165,16 @@ TEST_CASE("memory that does not come back is told, and the run goes on", "[run]"
   CHECK(run.started().size() == 2);
 }
 
+TEST_CASE("nothing is started into a GPU on which a kernel hangs", "[run]") {
+  RunTold run;
+  run.begin();
+  run.ends_with(hung_in(Stage::group));
+  run.on(MemoryBack{"GPU 0 computes", true});
+  CHECK(run.started().size() == 1);
+  CHECK(run.exit_code() == 124);
+  CHECK(run.all<EndRun>().front().stopped_because == "GPU 0 computes");
+}
+
 TEST_CASE("the script's own failure is not tried again, and keeps its status", "[run]") {
   RunTold run;
   run.begin();
