@@ -58,16 +58,26 @@ struct TreeStopper::Performance : std::enable_shared_from_this<Performance> {
     if (all.signal == SIGKILL) moment.left = Duration::zero();
     spare_readers = all.spare_readers;
     std::vector<int> met_now;
-    look_again(walk(all.signal, [&](const Descendant& found) { met_now.push_back(found.pid); }));
+    look_again(walk([&](ProcChildren& children, auto pass_over) {
+      const auto note = [&](const Descendant& found) { met_now.push_back(found.pid); };
+      return ask_descendants(children, all.signal, moment, note, pass_over);
+    }));
     if (all.signal == SIGTERM && met.empty()) note(met_now);
   }
 
-  /// One walk, which passes over the readers of the job's output.
-  template <class OnSent>
-  Met walk(int signal, OnSent on_sent) {
+  /// Walks in a way that passes over the readers of the job's output.
+  template <class Way>
+  Met walk(Way way) {
     if (spare_readers) readers.look(Clock::now());
-    return signal_descendants(signal, moment, on_sent,
-                              [&](int pid) { return spare_readers && readers.is_at_work(pid); });
+    ProcChildren children;
+    return way(children, [&](int pid) { return spare_readers && readers.is_at_work(pid); });
+  }
+
+  Met look_around() {
+    return walk([&](ProcChildren& children, auto pass_over) {
+      return signal_descendants(
+          children, [](int) { return 0; }, moment, [](const Descendant&) {}, pass_over);
+    });
   }
 
   /// Notes the names of processes that were signalled. They are not reaped before we return, so the
@@ -95,8 +105,7 @@ struct TreeStopper::Performance : std::enable_shared_from_this<Performance> {
     look.expires_after(walks_in_vain > 0 ? kProveEvery : kLookEvery);
     look.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
       const auto self = weak.lock();
-      if (self && !error && self->sequence.deadline())
-        self->look_again(self->walk(0, [](const Descendant&) {}));
+      if (self && !error && self->sequence.deadline()) self->look_again(self->look_around());
     });
   }
 

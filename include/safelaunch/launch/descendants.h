@@ -4,13 +4,14 @@
 
 #include <array>
 #include <cstddef>
+#include <set>
 #include <span>
 
 #include "safelaunch/base/time.h"
 #include "safelaunch/host/proc.h"
 
-/// Signals or kills everything below a process. All of it works without the heap, since the
-/// guardian uses it too; host/process_tree.h is for those who only look at trees.
+/// Signals or kills everything below a process. All of it but ask_descendants works without the
+/// heap, since the guardian uses it too; host/process_tree.h is for those who only look at trees.
 namespace safelaunch::launch {
 
 /// A process and the parent below which it was found. It is not initialised, since a WalkRoom would
@@ -102,14 +103,14 @@ struct Met {
   std::size_t readers = 0;  ///< those that the caller passed over
 };
 
-/// Sends a signal (0: none, only looks) to everything of ours below us, in one walk through the
-/// tree, and calls on_sent(descendant) for each process that got it. Those for which pass_over(pid)
-/// is true get none. Processes that are forked meanwhile are left for the next call.
-template <class OnSent, class PassOver>
-Met signal_descendants(int signal, host::ExecMoment& moment, OnSent on_sent, PassOver pass_over) {
+/// Sends signal_for(pid) (0: none, only looks) to everything of ours below us, in one walk through
+/// the tree, and calls on_sent(descendant) for each process that got it. Those for which
+/// pass_over(pid) is true get none. Processes that are forked meanwhile are left for the next call.
+template <class SignalFor, class OnSent, class PassOver>
+Met signal_descendants(ChildLister& children, SignalFor signal_for, host::ExecMoment& moment,
+                       OnSent on_sent, PassOver pass_over) {
   Met met;
   const int self = ::getpid();
-  ProcChildren children;
   WalkRoom room;
   for_each_descendant(children, self, room, [&](const Descendant& found) {
     if (is_spared(found, moment)) {
@@ -120,7 +121,7 @@ Met signal_descendants(int signal, host::ExecMoment& moment, OnSent on_sent, Pas
       ++met.readers;
       return true;
     }
-    const Delivery delivery = signal_descendant(found, self, signal);
+    const Delivery delivery = signal_descendant(found, self, signal_for(found.pid));
     if (delivery == Delivery::sent) {
       ++met.alive;
       on_sent(found);
@@ -131,8 +132,10 @@ Met signal_descendants(int signal, host::ExecMoment& moment, OnSent on_sent, Pas
   return met;
 }
 inline Met signal_descendants(int signal, host::ExecMoment& moment) {
+  ProcChildren children;
   return signal_descendants(
-      signal, moment, [](const Descendant&) {}, [](int) { return false; });
+      children, [signal](int) { return signal; }, moment, [](const Descendant&) {},
+      [](int) { return false; });
 }
 
 /// Kills everything of ours below us and reaps it, however quickly it forks. We must be a subreaper
@@ -143,6 +146,27 @@ std::size_t kill_descendants(Duration patience);
 /// This many walks in a row that met nobody prove that nobody is there. One walk does not: it may
 /// have missed a process that was just changing its parent.
 inline constexpr int kWalksThatProve = 6;
+
+/// Sends a signal to everything of ours below us, once to each process. One that ends of it at once
+/// leaves its children to us while the walk is under way, so walks follow until one meets nobody
+/// new. Gives what the last one met.
+template <class OnSent, class PassOver>
+Met ask_descendants(ChildLister& children, int signal, host::ExecMoment& moment, OnSent on_sent,
+                    PassOver pass_over) {
+  std::set<int> asked;
+  Met met;
+  for (int walks = 0; walks < kWalksThatProve; ++walks) {
+    const std::size_t before = asked.size();
+    met = signal_descendants(
+        children, [&](int pid) { return asked.contains(pid) ? 0 : signal; }, moment,
+        [&](const Descendant& found) {
+          if (asked.insert(found.pid).second) on_sent(found);
+        },
+        pass_over);
+    if (asked.size() == before) break;
+  }
+  return met;
+}
 
 /// The wait for processes that were killed. One in state D ends only when its driver lets it go,
 /// and one that has tens of gigabytes to unmap needs seconds.

@@ -1,5 +1,6 @@
 #include "safelaunch/host/proc.h"
 
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -133,6 +134,31 @@ TEST_CASE("a stranger who has got the pid of a descendant is not signalled") {
   CHECK(state_of(pid) != 'Z');
   CHECK(launch::signal_descendant({pid, ::getpid()}, nobody, SIGKILL) == launch::Delivery::sent);
   CHECK(stranger.wait() == ExitStatus{Signaled{SIGKILL, false}});
+}
+
+TEST_CASE("a process whose parent ends of the signal in the middle of a walk is asked, too") {
+  // The parent is gone, and its children are ours, before they are listed.
+  class EndsFirst final : public launch::ChildLister {
+   public:
+    std::size_t children_of(int pid, std::span<launch::Descendant> out) override {
+      siginfo_t ended{};
+      if (pid != ::getpid()) ::waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOWAIT);
+      return children_.children_of(pid, out);
+    }
+
+   private:
+    launch::ProcChildren children_;
+  } children;
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  Program shell({"/bin/sh", "-c", victim("go_silent") + " & wait"});
+  const int child = shell.number_after("ready");
+  std::vector<int> asked;
+  host::ExecMoment moment;
+  (void)launch::ask_descendants(
+      children, SIGTERM, moment,
+      [&](const launch::Descendant& found) { asked.push_back(found.pid); },
+      [](int) { return false; });
+  CHECK(asked == std::vector<int>{shell.pid(), child});
 }
 
 TEST_CASE("a zombie has nothing left to signal") {
