@@ -72,7 +72,7 @@ function(safelaunch_room_together room sources)
   endforeach()
 endfunction()
 
-# safelaunch_room_tests(NAME [LIBRARY...]): the program test_NAME of tests/unit/NAME/*_test.cc.
+# safelaunch_room_tests(NAME [LIBRARY...]): the program test_NAME of tests/unit/NAME/*_test.cc, which is one test of CTest.
 function(safelaunch_room_tests room)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/${room}/*.cc)
   if(NOT sources)
@@ -85,5 +85,13 @@ function(safelaunch_room_tests room)
   if(SAFELAUNCH_PRECOMPILE)
     target_precompile_headers(test_${room} REUSE_FROM safelaunch_test_precompiled)
   endif()
-  catch_discover_tests(test_${room} TEST_PREFIX "${room}: " TEST_SPEC "~[alone]~[.]" PROPERTIES LABELS unit TIMEOUT 600)
+  # One process for all of a room's cases: to start one for each costs as much as the cases themselves. They begin first.
+  safelaunch_add_cases(${room} "${room}: unit" "~[alone]~[.]")
+  set_tests_properties("${room}: unit" PROPERTIES COST 1000)
+endfunction()
+
+# safelaunch_add_cases(ROOM TEST SPEC): the cases of test_ROOM that Catch2 finds by the specification, as one test of CTest.
+function(safelaunch_add_cases room test spec)
+  add_test(NAME ${test} COMMAND test_${room} ${spec})
+  set_tests_properties(${test} PROPERTIES LABELS unit TIMEOUT 1200)
 endfunction()

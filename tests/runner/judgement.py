@@ -45,8 +45,9 @@ class Judgement:
             yield f"failed: {result.name}" + (f": {result.reason}" if result.reason else "")
         if self.too_flaky:
             yield f"More than {MOST_FLAKY} tests were flaky, so they count as failed."
-        failed = len(self.failed) + (len(self.flaky) if self.too_flaky else 0)
-        passed = len(self.passed) + (0 if self.too_flaky else len(self.flaky))
+        failed = sum(max(result.failed, 1) for result in self.failed) + (len(self.flaky) if self.too_flaky else 0)
+        passed = sum(result.cases for result in self.passed) + (0 if self.too_flaky else len(self.flaky))
+        passed += sum(max(result.cases - max(result.failed, 1), 0) for result in self.failed)
         skipped = len(self.skipped) + sum(len(names) for _, names in self.left_out)
         yield f"{passed} passed, {failed} failed, {skipped} skipped"
 

@@ -41,6 +41,26 @@ class TestResults(unittest.TestCase):
         self.assertEqual(read_results(case("a", "run", "<system-out>Ran 2 tests in 0.1s\n\nOK\n</system-out>"))["a"].reason, "")
 
 
+    def test_the_cases_of_a_program_are_counted_and_those_that_failed_are_named(self):
+        line, dots, equals = "-" * 79, "." * 79, "=" * 79
+        passed = read_results(case("a", "run", "<system-out>All tests passed (9 assertions in 7 test cases)\n</system-out>"))["a"]
+        self.assertEqual((passed.state, passed.cases, passed.reason), (PASSED, 7, ""))
+        said = (f"{line}\none\n{line}\na.cc:2\n{dots}\n\na.cc:2: FAILED:\n  CHECK( 1 == 2 )\n\n"
+                f"{line}\ntwo\n{line}\na.cc:3\n{dots}\n\na.cc:3: warning:\n  no moon\n\n"
+                f"{line}\nthree has a long name that goes on\nin the next line\n  a section\n{line}\na.cc:4\n{dots}\n\n"
+                f"a.cc:4: FAILED:\n  CHECK( false )\n\n{equals}\ntest cases: 9 | 7 passed | 2 failed\nassertions: 4 | 2 failed\n")
+        failed = read_results(case("a", "fail", f'<failure message=""/><system-out>{said}</system-out>'))["a"]
+        self.assertEqual((failed.state, failed.cases, failed.failed), (FAILED, 9, 2))
+        self.assertEqual(failed.reason, "one; three has a long name that goes on in the next line / a section")
+        judgement = judge({"a": passed, "b": failed}, {})
+        self.assertEqual(list(judgement.lines())[-1], "14 passed, 2 failed, 0 skipped")
+
+    def test_what_cases_of_a_program_that_passes_left_out_is_told(self):
+        said = "a.h:3: warning:\n  SKIPPED: no etcd\n\na.h:3: warning:\n  SKIPPED: no etcd\n\nAll tests passed (1 assertion in 1 test case)\n"
+        read = read_results(case("a", "run", f"<system-out>{said}</system-out>"))["a"]
+        self.assertEqual((read.state, read.reason), (PASSED, "no etcd"))
+
+
 class TestSecondTry(unittest.TestCase):
     def test_only_failed_tests_that_start_processes_get_one(self):
         first = results(pure=FAILED, real=FAILED, well=PASSED, absent=SKIPPED)
