@@ -1,7 +1,8 @@
 """The launchers and frameworks that people use, on two to four "GPUs": a hung first collective is healed, and the job trains to its end.
 
 That healthy ones are left alone, byte for byte, is tried by the healthy programs (tests/faults/bench.py --cuda).
-KIND=deepspeed in the environment runs the one of that name alone.
+KIND=deepspeed in the environment runs the one of that name alone. With SAFELAUNCH_SOAK=1 every launcher trains every kind; else
+one that adds neither a launcher nor a framework to the others is left out.
 """
 
 import fcntl
@@ -11,7 +12,7 @@ import shutil
 import subprocess
 import time
 
-from over_doubles import APART, DEADLINES, JOBS, PYTHON, CudaTest, free_port, main, note, spawned, torchrun, wait_until
+from over_doubles import APART, DEADLINES, JOBS, PYTHON, SOAK, CudaTest, free_port, main, note, spawned, torchrun, wait_until
 
 JOB = str(JOBS / "train.py")
 
@@ -42,8 +43,12 @@ RANKS = {"fsdp2_and_tensor_parallel": 4}
 NOT_OVER_GLOO = {"deepspeed"}
 
 
+ADDS_NOTHING = {"torchrun", "torchrun, deepspeed's engine"}
+ADDS_NOTHING_OVER_GLOO = ADDS_NOTHING | {"mp.spawn"}  # the ranks' own program decides there
+
+
 class Launched(CudaTest):
-    def play(self, fault, check, options=(), without=()):
+    def play(self, fault, check, options=(), without=(), twice=ADDS_NOTHING):
         def work(name):
             command, kind = LAUNCHED[name]
             by_spawn = {"BY_SPAWN": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())} if name == "mp.spawn" else {}
@@ -54,7 +59,9 @@ class Launched(CudaTest):
                  profiles=[one["profile"] for one in run.attempts], took=round(run.seconds, 1))
             return lambda: check(run, RANKS.get(kind, 2))
 
-        self.each([name for name, (_, kind) in LAUNCHED.items() if name in os.environ.get("KIND", name) and kind not in without], work)
+        chosen = LAUNCHED.keys() if SOAK else LAUNCHED.keys() - twice
+        chosen = {os.environ["KIND"]} if "KIND" in os.environ else chosen
+        self.each([name for name, (_, kind) in LAUNCHED.items() if name in chosen and kind not in without], work)
 
     def test_broken_peer_to_peer_copies_are_healed(self):
         def check(run, ranks):
@@ -72,7 +79,8 @@ class Launched(CudaTest):
             self.assert_status(run, 0)
             self.assertEqual(run.out.count("with gloo"), ranks, str(run))
 
-        self.play("no-kernel", check, options=["--profile", "basic,gloo-fallback"], without=NOT_OVER_GLOO)
+        self.play("no-kernel", check, options=["--profile", "basic,gloo-fallback"], without=NOT_OVER_GLOO,
+                  twice=ADDS_NOTHING_OVER_GLOO)
 
 
 TOLD = "stood still for "
