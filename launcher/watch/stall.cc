@@ -66,7 +66,10 @@ bool Stall::output_counts() const {
   const auto counts = [&](const auto& one) {
     return one.second.begun > 0 || meeting_.contains(one.first);
   };
-  return ranks_ == 0 || std::ranges::count_if(counters_, counts) < ranks_;
+  const auto cannot_answer = [this](Rank rank) { return !counters_.contains(rank); };
+  return ranks_ == 0 || std::ranges::count_if(counters_, counts) +
+                                std::ranges::count_if(stopped(), cannot_answer) <
+                            ranks_;
 }
 
 void Stall::on_output(TimePoint now) {
@@ -156,6 +159,22 @@ std::vector<Rank> Stall::working() const {
   return working;
 }
 
+// Where all are, somebody holds the job as a whole.
+std::vector<Rank> Stall::stopped() const {
+  const auto is_stopped = [this](Rank rank) {
+    const auto seen = activities_.find(rank);
+    return seen != activities_.end() && seen->second == Activity::stopped;
+  };
+  const auto goes_on_waiting = [&](const auto& one) {
+    return one.second.waits() && !is_stopped(one.first);
+  };
+  std::vector<Rank> stopped;
+  if (std::ranges::none_of(counters_, goes_on_waiting)) return stopped;
+  for (const auto& [rank, activity] : activities_)
+    if (activity == Activity::stopped) stopped.push_back(rank);
+  return stopped;
+}
+
 bool Stall::works_long() const {
   if (timeout_.after || output_counts() || told_ != Duration::zero() || unanswered_ > 0)
     return false;
@@ -206,9 +225,11 @@ StallReport Stall::report(TimePoint now) const {
   report.meeting.assign(meeting_.begin(), meeting_.end());
   if (somebody_meets()) {
     for (const auto& [rank, answered] : answered_at_)
-      if (answered >= asked_at_ && !meeting_.contains(rank)) report.lagging.push_back(rank);
+      if (answered >= asked_at_ && !waits(rank)) report.lagging.push_back(rank);
     return report;
   }
+  report.lagging = stopped();
+  if (!report.lagging.empty()) return report;
   const auto is_in_one = [](const auto& one) { return one.second.groups <= 1; };
   if (!std::ranges::all_of(counters_, is_in_one)) return report;
   const Collectives most = furthest(counters_);
@@ -232,7 +253,12 @@ std::string describe(const StallReport& report) {
                         report.meeting.size() == 1 ? "waits" : "wait",
                         report.lagging.empty() ? "others" : rank_list(report.lagging));
   if (report.lagging.empty() || !report.meeting.empty()) return text;
-  const Collectives behind = report.counters.at(report.lagging.front());
+  // Of one that is stopped the counters tell nothing.
+  const auto known = report.counters.find(report.lagging.front());
+  const auto seen = report.activities.find(report.lagging.front());
+  const bool stopped = seen != report.activities.end() && seen->second == Activity::stopped;
+  if (stopped || known == report.counters.end()) return text;
+  const Collectives behind = known->second;
   std::vector<Rank> ranks = report.lagging;
   std::sort(ranks.begin(), ranks.end());
   return text + fmt::format("; {} {} behind ({})", rank_list(ranks),

@@ -125,6 +125,17 @@ class FirstCollective(harness.HookTest):
         self.assertEqual(sends, {"op": "send", "group": "0", "members": None, "peer": 1, "tag": None, "blocks": True})
         self.assertEqual(receives, {"op": "recv_", "group": "0", "members": None, "peer": 0, "tag": None, "blocks": False})
 
+    def test_of_a_group_over_a_store_of_its_own_nobody_but_the_caller_is_known(self):
+        """As verl and OpenRLHF make it, with processes from outside of the world: its numbers are no ranks."""
+        told = self.calls(f"""
+    from torch.distributed import distributed_c10d as c10d
+    store = c10d.PrefixStore("weights", dist.TCPStore("127.0.0.1", {harness.free_port()}, 2, rank == 0))
+    group, _ = c10d._new_process_group_helper(2, rank, [], "gloo", store, group_name="weights", timeout=c10d.default_pg_timeout)
+    c10d._world.pg_group_ranks[group] = {{0: 0, 1: 1}}
+    dist.broadcast(torch.ones(1), 0, group=group)
+""")
+        self.assertEqual([(one["group"], one["members"]) for one in told], [("weights", [0]), ("weights", [1])])
+
     def test_a_message_tells_its_tag(self):
         for told in self.calls("""
     number = torch.ones(1)

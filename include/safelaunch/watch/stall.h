@@ -27,6 +27,7 @@ struct StallReport {
   Duration silent_for{};
   /// Ranks that have come less far than others, the furthest behind first; empty where the counters
   /// are equal, where no hook answers, or where ranks are in several groups, whose sums differ.
+  /// Where others wait and some are stopped (SIGSTOP), those; they may never have told a counter.
   std::vector<Rank> lagging;
   std::map<Rank, Collectives> counters;  ///< the counters of each rank that answered
   bool output_counts = true;             ///< not all ranks count their collectives
@@ -114,6 +115,7 @@ class Stall {
   [[nodiscard]] bool stands_still() const;
   [[nodiscard]] std::vector<Rank> working() const;
   [[nodiscard]] bool works_long() const;
+  [[nodiscard]] std::vector<Rank> stopped() const;
   [[nodiscard]] StallReport report(TimePoint now) const;
 
   StallTimeout timeout_;

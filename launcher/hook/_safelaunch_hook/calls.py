@@ -1,6 +1,8 @@
 """Whom a call of torch.distributed waits for: its group, its other end, and whether the caller stands in it."""
 import sys
 
+from . import groups
+
 MOST_MEMBERS = 4096  # of a group, told in one packet
 # The other end of a message, and the one rank that a broadcast, a gather, … comes from or goes to.
 _PEERS = ("src", "dst", "root_rank")
@@ -15,8 +17,9 @@ def about(name, named, group, in_group):
     group = group or c10d._get_default_group()
     ranks = c10d.get_process_group_ranks(group)
     fields["group"] = str(c10d._get_process_group_name(group))
-    if len(ranks) < c10d.get_world_size() and len(ranks) <= MOST_MEMBERS:
-        fields["members"] = sorted(ranks)
+    members = groups.members(group)
+    if len(members) < c10d.get_world_size() and len(members) <= MOST_MEMBERS:
+        fields["members"] = members
     peer = next((named[key] for key in _PEERS if named.get(key) is not None), None)
     if peer is not None and peer >= 0:
         fields["peer"] = int(ranks[peer] if in_group else peer)

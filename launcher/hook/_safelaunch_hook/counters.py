@@ -7,7 +7,7 @@ making of groups are in neither; a thread that still is in such a call shows the
 import json
 import sys
 
-from . import captures, serving, standing
+from . import captures, groups, serving, standing
 from .like_importlib_bootstrap import without_ours
 
 _LAST_OF_A_GROUP = 4  # collectives
@@ -95,16 +95,16 @@ def _last_of_each_group(entries):
     return kept[::-1]
 
 
-def _members(groups):
-    """The global ranks of those groups."""
+def _members(names):
+    """The global ranks of the groups with those names."""
     c10d = sys.modules.get("torch.distributed.distributed_c10d")
     world = getattr(c10d, "_world", None)
     members, room = {}, _MOST_MEMBERS
     for group, ranks in list(getattr(world, "pg_group_ranks", {}).items()):
         for backend in {backend for _, backend in _RECORDERS}:
             name = str(world.pg_names.get(group)) + backend
-            if name in groups and len(ranks) <= room:
-                members[name] = sorted(ranks)
+            if name in names and len(ranks) <= room:
+                members[name] = groups.members(group)
                 room -= len(ranks)
     return members
 

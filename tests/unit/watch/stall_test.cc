@@ -153,6 +153,43 @@ TEST_CASE("ranks that wait for another to make a group stand still, whatever CPU
   CHECK_FALSE(told(Stall::Waiting::sleeps, Activity::working));
 }
 
+TEST_CASE(
+    "a rank that waits in a collective is not the one that is missed in the making of a group",
+    "[stall]") {
+  Stall stall({1min}, kStallStart, 2);
+  std::optional<StallReport> report;
+  for (TimePoint now = kStallStart; !report; now += 1s) {
+    const auto action = stall.tick(now);
+    if (action && action->index() == 1) report = std::get<StallReport>(*action);
+    stall.on_counters(Rank{0}, {0, 0}, now, Stall::Standing::meets);
+    stall.on_counters(Rank{1}, {11, 10}, now);
+  }
+  CHECK(report->lagging.empty());
+  CHECK(describe(*report).ends_with("; rank 0 waits for others to make a group"));
+}
+
+TEST_CASE("a rank that was stopped before it told its counters is named where others wait",
+          "[stall]") {
+  const auto told = [](Activity first, Activity last) -> std::optional<StallReport> {
+    Stall stall({}, kStallStart, 2);
+    for (TimePoint now = kStallStart; now < kStallStart + 25min; now += 1min) {
+      const auto action = stall.tick(now);
+      if (action && action->index() == 1) return std::get<StallReport>(*action);
+      const std::int64_t finished = now < kStallStart + 2min ? 40 : 41;
+      stall.on_counters(Rank{0}, {finished + 1, finished}, now);
+      stall.on_activity(Rank{0}, first, now);
+      stall.on_activity(Rank{1}, last, now);
+    }
+    return std::nullopt;
+  };
+  const auto report = told(Activity::idling, Activity::stopped);
+  REQUIRE(report);
+  CHECK(report->lagging == std::vector<Rank>{{1}});
+  CHECK(describe(*report) == "no collective finished for 300s");
+  CHECK_FALSE(told(Activity::idling, Activity::quiet));     // it may count with a hook that is busy
+  CHECK_FALSE(told(Activity::stopped, Activity::stopped));  // somebody holds the job
+}
+
 TEST_CASE("a circle of messages stands still though nobody waits in a collective", "[stall]") {
   const auto told = [](bool both) {
     return is_told([both](Stall& stall, TimePoint now) {

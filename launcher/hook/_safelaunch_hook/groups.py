@@ -1,0 +1,33 @@
+"""The ranks of a group, in the numbers of the launcher's world.
+
+A script may make a group with processes from outside of that world, as verl and OpenRLHF do for the weights of their
+engines: over a store of its own, by torch's inner functions. Its numbers are then the group's own, and of its members we
+know ourselves alone.
+"""
+import sys
+
+_C10D = "torch.distributed.distributed_c10d"
+
+
+def members(group):
+    """Sorted; this rank alone where the others may be of no world that we know."""
+    c10d = sys.modules[_C10D]
+    ranks = sorted(c10d.get_process_group_ranks(group))
+    return ranks if _is_of_the_world(c10d, group, ranks) else [c10d.get_rank()]
+
+
+def _is_of_the_world(c10d, group, ranks):
+    if ranks and ranks[-1] >= c10d.get_world_size():
+        return False
+    stores = c10d._world.pg_map
+    default = c10d._get_default_group()
+    if group is default or group not in stores or default not in stores:
+        return True
+    return _address(stores[group][1]) == _address(stores[default][1])
+
+
+def _address(store):
+    """Where a store of torch's is; None for one of another kind."""
+    for _ in range(8):  # prefixes
+        store = getattr(store, "underlying_store", store)
+    return (store.host, store.port) if type(store).__name__ == "TCPStore" else None
