@@ -280,11 +280,12 @@ Answer when_idling(const std::vector<ProcessPair>& pairs, const TreeSample& tree
   return later;
 }
 
-bool awaits_local(const TreeSample& tree) {
-  return std::ranges::any_of(tree.processes, [](const ProcessSample& process) {
+/// Whether a main thread of the tree reads what only somebody outside of it can write.
+bool awaits(const TreeSample& tree, bool ThreadSample::*what) {
+  return std::ranges::any_of(tree.processes, [what](const ProcessSample& process) {
     if (process.threads.empty()) return false;
     const ThreadSample& main = process.threads.front();
-    return main.reads_local && main.wait == WaitKind::outer;
+    return main.*what && main.wait == WaitKind::outer;
   });
 }
 
@@ -311,7 +312,8 @@ ActivitySeen classify(const TreeSample& before, const TreeSample& after) {
   if (auto answer = when_starved(pairs, after)) return *answer;
   if (auto answer = when_limited(pairs.front())) return *answer;
   if (auto answer = when_idling(pairs, after)) {
-    answer->awaits_local = awaits_local(after);
+    answer->awaits_local = awaits(after, &ThreadSample::reads_local);
+    answer->awaits_input = awaits(after, &ThreadSample::reads_input);
     return *answer;
   }
   return quiet(after);

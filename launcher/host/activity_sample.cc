@@ -67,6 +67,7 @@ void look_at_input(int pid, const AwaitedInput& input, ThreadSample& thread) {
   if (target.starts_with(kPipe)) thread.pipe = number_in(target.substr(kPipe.size()));
   const bool unix_socket = target.starts_with("socket:[") && thread.waits_in.starts_with("unix_");
   thread.reads_local = thread.pipe != 0 || unix_socket;
+  thread.reads_input = thread.reads_local && target == target_of(::getpid(), STDIN_FILENO);
 }
 
 ThreadSample sample_thread(int pid, int tid) {

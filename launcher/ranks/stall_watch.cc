@@ -124,7 +124,9 @@ void StallWatch::ask() {
 void StallWatch::tick() {
   if (!stall_) return;
   const TimePoint now = Clock::now();
-  take(look_.look(ranks_, now));
+  const TrainingLook::Seen seen = look_.look(ranks_, now);
+  take(seen);
+  stall_->on_readers(seen.readers);
   // A launcher may need its time to end once all ranks are through.
   if (!ranks_.empty() && std::ranges::none_of(ranks_, is_alive)) stall_->rested(now);
   if (const auto action = stall_->tick(Clock::now())) {

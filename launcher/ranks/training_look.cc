@@ -15,6 +15,7 @@ TrainingLook::Seen TrainingLook::look(const std::map<Rank, watch::RankState>& ra
     known.insert(*state.process());
     const auto looked = sampler_.look(rank, *state.process(), now);
     seen.ranks[rank] = looked ? looked->activity : Activity::unseen;
+    if (looked && looked->awaits_input) seen.readers.insert(rank);
   }
   if (const auto others = sampler_.look_at_others(host::self(), known, now))
     seen.others = others->activity;

@@ -137,7 +137,7 @@ bool Stall::awaits_request() const {
   const auto waits_for_ranks = [this](const auto& one) { return waits(one.first); };
   return !somebody_meets() && !std::ranges::all_of(counters_, waits_for_ranks) &&
          std::ranges::all_of(counters_, [this](const auto& one) {
-           return waits(one.first) || serving_.contains(one.first);
+           return waits(one.first) || serving_.contains(one.first) || readers_.contains(one.first);
          });
 }
 

@@ -139,6 +139,7 @@ struct RankActivity {
   Activity activity = Activity::unseen;
   std::string doing;  ///< "sleeping in hrtimer_nanosleep", "c++ compiles in a child (pid 71)"
   bool awaits_local = false;  ///< it idles until another process of this host writes to it
+  bool awaits_input = false;  ///< it idles until somebody writes to the job's standard input
 };
 
 /// The events of a job, as values. State machines take these and the present time, nothing else.

@@ -46,6 +46,7 @@ struct ThreadSample {
   std::uint64_t pipe = 0;    ///< the inode of the pipe from which it waits to read; 0: none
   /// It waits to read a pipe or a Unix socket, into which another process may write.
   bool reads_local = false;
+  bool reads_input = false;  ///< of these, it is the one that came to us as standard input
 };
 
 /// One process of a tree at one moment.
@@ -71,6 +72,7 @@ struct ActivitySeen {
   Activity activity = Activity::unseen;
   std::string doing;  ///< "sleeping in hrtimer_nanosleep", "c++ compiles in a child (pid 71)"
   bool awaits_local = false;  ///< it idles until another process of this host writes to it
+  bool awaits_input = false;  ///< it idles until somebody writes to the job's standard input
 };
 
 /// The activity of the root, its threads and its children between two samples.

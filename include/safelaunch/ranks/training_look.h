@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <optional>
 
 #include "safelaunch/base/event.h"
@@ -17,6 +18,7 @@ class TrainingLook {
   struct Seen {
     std::map<Rank, Activity> ranks{};
     std::optional<Activity> others{};
+    std::set<Rank> readers{};  ///< ranks that wait for the job's standard input
   };
   [[nodiscard]] Seen look(const std::map<Rank, watch::RankState>& ranks, TimePoint now);
 

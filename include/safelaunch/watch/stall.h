@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <utility>
 #include <variant>
 
 #include "safelaunch/base/event.h"
@@ -93,6 +94,8 @@ class Stall {
   /// What the processes of the job do that nobody knows as ranks: one of them may come to the
   /// meeting.
   void on_others(Activity activity, TimePoint now);
+  /// The ranks that wait for the job's standard input, a pipe: for a request, too.
+  void on_readers(std::set<Rank> ranks) { readers_ = std::move(ranks); }
   /// Nobody could call a collective now, or nobody knows when a request comes: neither a pause nor
   /// a step grows by the time until now.
   void rested(TimePoint now);
@@ -140,6 +143,7 @@ class Stall {
   std::set<Rank> standing_;  // in one call, as they were at the question before
   std::set<Rank> meeting_;   // of them, those whose call makes a group
   std::set<Rank> serving_;
+  std::set<Rank> readers_;
   std::map<Rank, Activity> activities_;
 };
 

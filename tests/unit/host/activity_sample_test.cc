@@ -72,6 +72,23 @@ TEST_CASE("a process that reads a pipe into which another may write is seen as i
   ::close(shared[1]);
 }
 
+TEST_CASE("a process that reads the pipe which is our standard input waits for a request") {
+  std::array<int, 2> input{};
+  REQUIRE(::pipe(input.data()) == 0);
+  Child child([&] { wait_for_ever(input[0]); });
+  const auto awaits_input = [&] {
+    const auto sample = sample_tree(child.id(), Clock::now(), Procfs());
+    return classify(sample, sample).awaits_input;
+  };
+  const int former = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+  REQUIRE(becomes(child, Activity::idling));
+  CHECK_FALSE(awaits_input());
+  ::dup2(input[0], STDIN_FILENO);
+  CHECK(awaits_input());
+  ::dup2(former, STDIN_FILENO);
+  for (const int fd : {former, input[0], input[1]}) ::close(fd);
+}
+
 TEST_CASE("a process that waits at a terminal is seen as attended") {
   const int screen = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
   REQUIRE(screen >= 0);

@@ -222,6 +222,18 @@ TEST_CASE("ranks that wait for one which waits for a request do not stand still"
   CHECK(told(Standing::meets, Standing::serves));
 }
 
+TEST_CASE("a rank that waits for the job's standard input waits for a request", "[stall]") {
+  const auto told = [](const std::set<Rank>& readers) {
+    return is_told([&](Stall& stall, TimePoint now) {
+      stall.on_readers(readers);
+      stall.on_counters(Rank{0}, {4, 4}, now);
+      stall.on_counters(Rank{1}, {5, 4}, now);
+    });
+  };
+  CHECK_FALSE(told({Rank{0}}));
+  CHECK(told({}));
+}
+
 TEST_CASE("the time without a request is no pause of the training", "[stall]") {
   Stall stall({}, kStallStart, 2);
   TimePoint now = kStallStart;
