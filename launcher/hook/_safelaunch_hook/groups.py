@@ -13,14 +13,15 @@ def members(group):
     """Sorted; this rank alone where the others may be of no world that we know."""
     c10d = sys.modules[_C10D]
     ranks = sorted(c10d.get_process_group_ranks(group))
-    return ranks if _is_of_the_world(c10d, group, ranks) else [c10d.get_rank()]
+    world = getattr(c10d, "_world", None)  # torch 1 has none
+    default = getattr(world, "default_pg", None)
+    return ranks if default is None or _is_of_the_world(world, default, group, ranks) else [c10d.get_rank()]
 
 
-def _is_of_the_world(c10d, group, ranks):
-    if ranks and ranks[-1] >= c10d.get_world_size():
+def _is_of_the_world(world, default, group, ranks):
+    if ranks and ranks[-1] >= default.size():
         return False
-    stores = c10d._world.pg_map
-    default = c10d._get_default_group()
+    stores = world.pg_map
     if group is default or group not in stores or default not in stores:
         return True
     return _address(stores[group][1]) == _address(stores[default][1])
