@@ -59,8 +59,8 @@ struct TreeStopper::Performance : std::enable_shared_from_this<Performance> {
     spare_readers = all.spare_readers;
     std::vector<int> met_now;
     look_again(walk([&](ProcChildren& children, auto pass_over) {
-      const auto note = [&](const Descendant& found) { met_now.push_back(found.pid); };
-      return ask_descendants(children, all.signal, moment, note, pass_over);
+      const auto on_asked = [&](const Descendant& found) { met_now.push_back(found.pid); };
+      return ask_descendants(children, all.signal, moment, on_asked, pass_over);
     }));
     if (all.signal == SIGTERM && met.empty()) note(met_now);
   }

@@ -121,8 +121,7 @@ NextStep stop(std::string why) {
 }
 
 NextStep used_up(const RunProgress& progress) {
-  const bool one = progress.attempts == 1;
-  return stop(fmt::format("{} attempt{} made", progress.attempts, one ? " was" : "s were"));
+  return stop(describe_used_up(progress.attempts));
 }
 
 NextStep same_again(const RunPlan& plan, const diagnose::RetrySame& retry,
@@ -262,6 +261,10 @@ std::string describe_again(const Impasse& impasse) {
 
 std::string describe_warning() {
   return "SIGUSR1 or SIGUSR2 arrived; schedulers send it before they end a job";
+}
+
+std::string describe_used_up(int attempts) {
+  return fmt::format("{} attempt{} made", attempts, attempts == 1 ? " was" : "s were");
 }
 
 NextStep next_step(const RunPlan& plan, const diagnose::Diagnosis& diagnosis,

@@ -321,8 +321,11 @@ void Run::perform(const ProbeCandidates& probe) {
   }
   probe_.emplace(services(), plan_, std::move(*means), machine_,
                  [this](const RunEvent& event) { take(event); });
-  gpu_memory_.when_back(
-      [this, candidates = probe.candidates](const gpu::Drain&) { probe_->choose(candidates); });
+  gpu_memory_.when_back([this, candidates = probe.candidates](const gpu::Drain& drain) {
+    // The next attempt looks once more, and tells.
+    if (drain.state == gpu::Drain::State::stuck) return take(ProfileChosen{});
+    probe_->choose(candidates);
+  });
 }
 
 void Run::perform(const AwaitGpuMemory&) {

@@ -274,6 +274,7 @@ plan::NextStep RunMachine::step_again(const AttemptRecord& record, plan::NextSte
   const bool wanted = resume || profile_.retry;
   // Other nodes follow what is agreed, but they would have to find the same checkpoint.
   const bool able = !plan_.others_start_ranks() || (agrees_ && !resume);
+  if (wanted && used_up) otherwise.why = plan::describe_used_up(attempts_);
   if (wanted && plan_.options.only) otherwise.why = plan::kOnlyOnce;
   if (!wanted || !able || used_up || plan_.options.only) return otherwise;
   plan::NextStep step =

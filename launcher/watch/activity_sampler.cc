@@ -41,7 +41,8 @@ std::optional<host::ActivitySeen> compare_looks(const std::optional<host::TreeSa
 std::optional<RankActivity> ActivitySampler::look(Rank rank, ProcessId process, TimePoint now) {
   const auto seen = compare(looks_[process], host::sample_tree(process, now, table_));
   if (!seen) return std::nullopt;
-  return RankActivity{rank, process, seen->activity, seen->doing, seen->awaits_local, seen->awaits_input};
+  return RankActivity{
+      rank, process, seen->activity, seen->doing, seen->awaits_local, seen->awaits_input};
 }
 
 std::optional<host::ActivitySeen> ActivitySampler::look_at_others(ProcessId root,

@@ -30,6 +30,11 @@ Collectives furthest(const std::map<Rank, Collectives>& counters) {
   return most;
 }
 
+bool is_stopped(const std::map<Rank, Activity>& activities, Rank rank) {
+  const auto seen = activities.find(rank);
+  return seen != activities.end() && seen->second == Activity::stopped;
+}
+
 std::string how_far(Collectives behind, Collectives most) {
   if (behind.begun < most.begun)
     return fmt::format("{} of {} collectives begun", behind.begun, most.begun);
@@ -161,12 +166,8 @@ std::vector<Rank> Stall::working() const {
 
 // Where all are, somebody holds the job as a whole.
 std::vector<Rank> Stall::stopped() const {
-  const auto is_stopped = [this](Rank rank) {
-    const auto seen = activities_.find(rank);
-    return seen != activities_.end() && seen->second == Activity::stopped;
-  };
   const auto goes_on_waiting = [&](const auto& one) {
-    return one.second.waits() && !is_stopped(one.first);
+    return one.second.waits() && !is_stopped(activities_, one.first);
   };
   std::vector<Rank> stopped;
   if (std::ranges::none_of(counters_, goes_on_waiting)) return stopped;
@@ -254,11 +255,8 @@ std::string describe(const StallReport& report) {
                         report.lagging.empty() ? "others" : rank_list(report.lagging));
   if (report.lagging.empty() || !report.meeting.empty()) return text;
   // Of one that is stopped the counters tell nothing.
-  const auto known = report.counters.find(report.lagging.front());
-  const auto seen = report.activities.find(report.lagging.front());
-  const bool stopped = seen != report.activities.end() && seen->second == Activity::stopped;
-  if (stopped || known == report.counters.end()) return text;
-  const Collectives behind = known->second;
+  if (is_stopped(report.activities, report.lagging.front())) return text;
+  const Collectives behind = report.counters.at(report.lagging.front());
   std::vector<Rank> ranks = report.lagging;
   std::sort(ranks.begin(), ranks.end());
   return text + fmt::format("; {} {} behind ({})", rank_list(ranks),

@@ -40,7 +40,6 @@ class TestResults(unittest.TestCase):
     def test_a_file_of_unittest_that_skips_nothing_has_nothing_to_say(self):
         self.assertEqual(read_results(case("a", "run", "<system-out>Ran 2 tests in 0.1s\n\nOK\n</system-out>"))["a"].reason, "")
 
-
     def test_the_cases_of_a_program_are_counted_and_those_that_failed_are_named(self):
         line, dots, equals = "-" * 79, "." * 79, "=" * 79
         passed = read_results(case("a", "run", "<system-out>All tests passed (9 assertions in 7 test cases)\n</system-out>"))["a"]

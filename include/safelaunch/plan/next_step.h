@@ -73,6 +73,9 @@ struct NextStep {
 /// The reason why no further attempt is made where --only is given.
 inline constexpr const char* kOnlyOnce = "--only: the job is started once";
 
+/// The reason where as many were made as --max-attempts allows: "2 attempts were made".
+[[nodiscard]] std::string describe_used_up(int attempts);
+
 /// How far the run has come.
 struct RunProgress {
   int attempts = 0;

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <optional>
+#include <set>
 
 #include "safelaunch/base/event.h"
 #include "safelaunch/host/activity.h"

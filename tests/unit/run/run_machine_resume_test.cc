@@ -201,6 +201,15 @@ TEST_CASE("no training starts again that would only fail again, or that nobody w
   CHECK(run.asked_for_checkpoints.empty());
 }
 
+TEST_CASE("the limit on attempts is the reason why a training does not start again",
+          "[resume][retry]") {
+  RunStory run = GENERATE(true, false) ? resuming() : retrying();
+  run.plan.options.max_attempts = 1;
+  run.begin();
+  run.ends_with(killed_in_training());
+  CHECK(run.all<EndRun>().front().stopped_because == "1 attempt was made");
+}
+
 TEST_CASE("the leader of several nodes decides for all, and a member waits for its word",
           "[retry]") {
   AgreeingRun leader;
