@@ -5,6 +5,7 @@
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
+#include "safelaunch/host/proc.h"
 #include "safelaunch/host/ray_daemons.h"
 
 namespace safelaunch::ranks {
@@ -18,6 +19,19 @@ bool may_be_a_rank(const host::ProcessFacts& one) {
   const bool is_actor = one.comm.starts_with("ray::") && one.comm != "ray::IDLE";
   return (is_actor || one.comm.starts_with("python")) && !one.has_ended() &&
          !host::is_ray_daemon(one.comm, host::command_line_of(one.id.pid));
+}
+
+std::string describe_stop(char state) {
+  if (state == 'T') return ", stopped by a signal";
+  return state == 't' ? ", held by a debugger" : "";
+}
+
+// "python train.py 1", or "python train.py 1, stopped by a signal".
+std::string describe_process(int pid, std::string command) {
+  const std::size_t name = command.rfind('/', command.find(' ')) + 1;
+  command.erase(0, name);  // of the interpreter its name is enough
+  return fmt::format("{}{}", trimmed(cut(printable(command), kLongestCommand)),
+                     describe_stop(host::state_of(pid)));
 }
 
 }  // namespace
@@ -58,8 +72,7 @@ std::string describe_nameless(const std::vector<int>& pids) {
     const std::string command = join(host::command_line_of(pid), " ");
     if (command.find("from multiprocessing.") != command.npos) continue;  // its own helpers
     if (words.size() < kMostTold)
-      words.push_back(
-          fmt::format("pid {} ({})", pid, trimmed(cut(printable(command), kLongestCommand))));
+      words.push_back(fmt::format("pid {} ({})", pid, describe_process(pid, command)));
   }
   if (words.empty()) return {};
   return fmt::format("{} {} not said which rank {} is", join(words, ", "),

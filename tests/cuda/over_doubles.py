@@ -21,7 +21,7 @@ JOBS = pathlib.Path(__file__).resolve().parent / "jobs"
 OF_THE_DRIVER = ("libcuda.so.1", "libnvidia-ml.so.1")  # all others come with torch
 # Ranks that import torch are at work, so no clock runs meanwhile. The profile that heals the cause is tried, and not looked for.
 DEADLINES = ["--init-timeout", "4s", "--collective-timeout", "4s", "--quiet-timeout", "3s", "--probe", "never"]
-AT_ONCE = 3  # jobs: while one waits for its deadline the others import torch
+AT_ONCE = 5  # jobs: while one waits for its deadline the others import torch
 
 
 def torchrun(*words, ranks=2):
@@ -31,6 +31,11 @@ def torchrun(*words, ranks=2):
 def spawned(*words, ranks=2):
     """Ranks that safelaunch starts itself."""
     return ["--nproc-per-node", ranks, "--master-port", free_port(), "--", PYTHON, *words]
+
+
+def forked(*words, ranks=2):
+    """Ranks that a script forks when it has imported torch, once for all."""
+    return [PYTHON, harness.BY_FORK, ranks, free_port(), *words]
 
 
 def over_doubles(fault="", gpus=2, nccl="2.30.7"):

@@ -4,7 +4,7 @@ import os
 import subprocess
 import unittest
 
-from over_doubles import JOBS, SAFELAUNCH, CudaTest, main, note, spawned, wait_until
+from over_doubles import JOBS, SAFELAUNCH, CudaTest, forked, main, note, spawned, wait_until
 
 JOB = str(JOBS / "with_a_timeout.py")
 # torch waits for a minute for its dump before it ends a process whose collective timed out.
@@ -31,7 +31,7 @@ OURS_LATER = ["--probe", "never"]  # the usual deadlines: torch's own of six sec
 
 class TheWatchdog(CudaTest):
     def run_into(self, fault, options=OURS_LATER, **variables):
-        run = self.run_job(*spawned(JOB), fault=fault, options=options, **{**SOON, **variables})
+        run = self.run_job("--", *forked(JOB), fault=fault, options=options, **{**SOON, **variables})
         note(fault=fault, kind=" ".join(f"{name}={value}" for name, value in variables.items()), status=run.status,
              cause=self.cause(run).get("id"), seconds=run.attempts[0]["seconds"], profiles=[one["profile"] for one in run.attempts],
              took=round(run.seconds, 1))

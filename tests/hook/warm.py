@@ -8,6 +8,7 @@ a Python of its own.
 import array
 import atexit
 import ctypes
+import gc
 import importlib.machinery
 import json
 import os
@@ -132,6 +133,7 @@ def _begin(path, env):
 
 if __name__ == "__main__":
     __import__("torch.distributed")
+    gc.freeze()  # no rank walks over what torch's modules hold, which would copy their pages
     _order = _orders(socket.socket(fileno=int(sys.argv[1])))
     if _order:
         exec(*_begin(*_order))

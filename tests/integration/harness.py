@@ -28,6 +28,7 @@ from free_port import free_port  # noqa: E402, F401
 # Jobs run in folders of their own, so a relative path would lead nowhere.
 SAFELAUNCH = os.path.abspath(os.environ.get("SAFELAUNCH_BIN", ROOT / "build/release/launcher/cli/safelaunch"))
 DDP = str(ROOT / "examples/ddp/train.py")
+BY_FORK = str(ROOT / "tests/by_fork.py")
 BIN = pathlib.Path(sys.executable).parent
 SOAK = os.environ.get("SAFELAUNCH_SOAK") == "1"
 SKIPPED = 77  # what ctest takes for "skipped"
@@ -35,6 +36,11 @@ SKIPPED = 77  # what ctest takes for "skipped"
 
 def torchrun(*words):
     return [sys.executable, "-m", "torch.distributed.run", *words]
+
+
+def forked(*words, ranks=2):
+    """Ranks that one Python forks when it has imported torch: for scenes in which no launcher decides anything."""
+    return [sys.executable, BY_FORK, ranks, free_port(), *words]
 
 
 def is_alive(pid):

@@ -1,6 +1,6 @@
 """Jobs that hang in their first collective since the ranks do different things: torch's flight recorder shows who."""
 
-from harness import SafelaunchTest, main, torchrun
+from harness import SafelaunchTest, forked, main, torchrun
 
 SHORT = ["--only", "--init-timeout", "4s", "--collective-timeout", "4s", "--quiet-timeout", "2s"]
 
@@ -87,7 +87,10 @@ dist.init_process_group("gloo")
 
 class WhatTheFlightRecorderShows(SafelaunchTest):
     def run_job(self, script, options=SHORT):
-        return self.run_safelaunch(*options, *torchrun("--nproc-per-node", "3", self.script(script)))
+        return self.run_safelaunch(*options, "--", *forked(self.script(script), ranks=3))
+
+    def run_under_torchrun(self, script):
+        return self.run_safelaunch(*SHORT, *torchrun("--nproc-per-node", "3", self.script(script)))
 
     def assert_cause(self, run, cause, certainty="confirmed"):
         self.assert_status(run, 124)
@@ -99,12 +102,17 @@ class WhatTheFlightRecorderShows(SafelaunchTest):
         (event,) = [event for event in run.events if event["e"] == "collectives"]
         return event
 
-    def test_a_rank_that_calls_another_operation_is_named(self):
-        run = self.run_job(OTHER_OPERATION)
+    def test_a_rank_that_calls_another_operation_is_named_and_each_ranks_collectives_are_kept(self):
+        run = self.run_under_torchrun(OTHER_OPERATION)
         explanation = self.assert_cause(run, "ranks-disagree")
         self.assertIn("ollective 1 of group 0 is all_reduce on ranks 0 2, but broadcast on rank 1", explanation)
         # A broadcast may take what the all_reduce of another rank has sent, and end.
         self.assertRegex(explanation, r"^Ranks (0 and 2|0-2) waited to join the first collective; nobody was missing")
+        kept = next(run.directory.glob("attempt-1-*/evidence/collectives")).read_text().splitlines()
+        self.assertEqual(kept, self.collectives(run)["ranks"])
+        self.assertIn("group 0: enqueued 1, started -1, completed -1; "
+                      "all_reduce, collective 1 of group 0: enqueued", kept[0])
+        self.assertIn("broadcast, collective 1 of group 0", kept[1])
 
     def test_ranks_that_all_receive_first_wait_in_a_circle(self):
         explanation = self.assert_cause(self.run_job(ALL_RECEIVE), "messages-in-a-circle")
@@ -148,16 +156,8 @@ class WhatTheFlightRecorderShows(SafelaunchTest):
         self.assert_status(run, 0)
         self.assertEqual([event["e"] for event in run.events if event["e"] in ("verdict", "collectives")], [])
 
-    def test_each_ranks_collectives_are_kept(self):
-        run = self.run_job(OTHER_OPERATION)
-        kept = next(run.directory.glob("attempt-1-*/evidence/collectives")).read_text().splitlines()
-        self.assertEqual(kept, self.collectives(run)["ranks"])
-        self.assertIn("group 0: enqueued 1, started -1, completed -1; "
-                      "all_reduce, collective 1 of group 0: enqueued", kept[0])
-        self.assertIn("broadcast, collective 1 of group 0", kept[1])
-
     def test_waits_in_the_store_for_a_rank_that_never_came_are_told(self):
-        run = self.run_job(NEVER_COMES)
+        run = self.run_under_torchrun(NEVER_COMES)
         explanation = self.assert_cause(run, "rank-missing")
         self.assertRegex(self.collectives(run)["store"], r"ranks? .* in the store \(TCPStore__", str(run))
         self.assertNotIn("store", explanation)  # each fact once: they wait for the rank that is missing

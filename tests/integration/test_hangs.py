@@ -2,7 +2,7 @@
 
 import sys
 
-from harness import DDP, SafelaunchTest, free_port, main, torchrun
+from harness import DDP, SafelaunchTest, forked, free_port, main, torchrun
 
 BAD_IN_EVERY_ATTEMPT = ["--steps", "5", "--hang", "never-init", "--bad-rank", "2"]
 
@@ -166,7 +166,7 @@ class ARankThatNeverReachesInit(HangTest):
             self.assertIn("init_process_group", (evidence / f"rank-{rank}.stack").read_text())
 
     def test_a_job_on_gloo_is_not_started_again_for_profiles_of_nccl(self):
-        run = self.run_safelaunch("--init-timeout", "4s", *torchrun("--nproc-per-node", "3", DDP, *BAD_IN_EVERY_ATTEMPT))
+        run = self.run_safelaunch("--init-timeout", "4s", *torchrun("--nproc-per-node", "2", DDP, "--hang", "never-init", "--bad-rank", "1"))
         self.assert_status(run, 124)
         self.assertEqual([one["profile"] for one in run.attempts], ["basic"], str(run))
         self.assertEqual(run.outcome["stopped_because"], "no profile is left that could change anything")
@@ -241,17 +241,16 @@ class ARankStoppedInItsFirstCollective(HangTest):
         verdict = self.verdicts(run)[0]
         self.assertIn("hung in collective: rank 1 does not come through (stopped: by a signal", verdict["text"])
 
-    def run_job(self, **environment):
+    def run_job(self, launch, **environment):
         limits = ["--stopped-timeout=5s", *(f"--{name}-timeout=600s" for name in ("init", "collective", "quiet"))]  # longer than a test waits
         script = self.script(STOPPED_INSIDE)
-        return self.run_safelaunch(*limits, *torchrun("--nproc-per-node", "3", script, self.folder),
-                                   env=self.environment(**environment))
+        return self.run_safelaunch(*limits, *launch(script, self.folder), env=self.environment(**environment))
 
     def test_it_is_named_long_before_the_timeouts(self):
-        self.assert_named_as_stopped(self.run_job())
+        self.assert_named_as_stopped(self.run_job(lambda *words: torchrun("--nproc-per-node", "3", *words)))
 
     def test_it_is_named_where_gloo_connects_inside_the_collective(self):
-        self.assert_named_as_stopped(self.run_job(TORCH_GLOO_LAZY_INIT="1"))
+        self.assert_named_as_stopped(self.run_job(lambda *words: ["--", *forked(*words, ranks=3)], TORCH_GLOO_LAZY_INIT="1"))
 
 
 class AScriptThatStartsItselfAnew(SafelaunchTest):

@@ -4,7 +4,7 @@ import os
 import sys
 import tempfile
 
-from harness import SafelaunchTest, free_port, main, torchrun
+from harness import SafelaunchTest, forked, free_port, main, torchrun
 
 SHORT = ["--only", "--init-timeout", "4s", "--collective-timeout", "4s", "--quiet-timeout", "3s"]
 
@@ -168,16 +168,19 @@ class Proofs(SafelaunchTest):
         self.assertEqual(len(run.attempts), 1, str(run))
         return run.attempts[0]["cause"]
 
+    def cause_forked(self, script):
+        return self.cause(script, "--", *forked())
+
     def test_the_exception_of_a_rank_that_waits_in_its_finally_is_the_cause(self):
         if not hasattr(sys, "_current_exceptions"):
             self.skipTest("Python tells of them from 3.10 on")
-        cause = self.cause(BARRIER_IN_FINALLY, *torchrun("--nproc-per-node", "2"))
+        cause = self.cause_forked(BARRIER_IN_FINALLY)
         self.assertEqual(cause["id"], "user-exception")
         self.assertRegex(cause["explanation"], r"Rank 1 raised KeyError: 'labels' in job\.py:\d+ train")
         self.assertRegex(cause["explanation"], r"ank 1 in job\.py:\d+ <module> → barrier")
 
     def test_an_exception_that_a_rank_makes_up_for_is_no_cause(self):
-        cause = self.cause(MAKES_UP_FOR_IT, *torchrun("--nproc-per-node", "2"))
+        cause = self.cause_forked(MAKES_UP_FOR_IT)
         self.assertEqual((cause["id"], cause["certainty"]), ("rank-missing", "confirmed"))
         self.assertNotIn("FileNotFoundError", cause["explanation"])
 
@@ -219,7 +222,7 @@ class Proofs(SafelaunchTest):
     def test_a_lock_that_is_held_across_a_collective_blames_its_holder(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "cache.lock")
-            run = self.run_safelaunch(*SHORT, *torchrun("--nproc-per-node", "2"), self.script(BARRIER_IN_LOCK), path)
+            run = self.run_safelaunch(*SHORT, "--", *forked(self.script(BARRIER_IN_LOCK), path))
             self.assert_status(run, 124)
             cause = run.attempts[0]["cause"]
             self.assertEqual(cause["id"], "lock-across-collective", str(run))

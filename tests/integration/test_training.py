@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 
-from harness import DDP, SAFELAUNCH, SafelaunchTest, main, wait_until
+from harness import DDP, SAFELAUNCH, SafelaunchTest, forked, main, wait_until
 
 LATE = ["--", sys.executable, DDP, "--steps", "5", "--hang", "late", "--bad-rank", "1"]
 SHORT = ["--init-timeout", "4s", "--collective-timeout", "4s", "--quiet-timeout", "2s", "--grace", "5s"]
@@ -84,30 +84,29 @@ class Training(SafelaunchTest):
         self.assertRegex(run.err, r"rank 1 never called \w+, collective \d+ of group 0; rank 1 is in train.py:\d+ never_reaches_init")
 
     def test_a_thread_that_says_that_all_is_well_hides_no_standstill(self):
-        job = self.start(*SHORT, "--stall-timeout", "5s", "--nproc-per-node", "2", "--", sys.executable, self.script(HEARTBEAT))
+        job = self.start(*SHORT, "--stall-timeout", "5s", "--", *forked(self.script(HEARTBEAT)))
         events = job.run_directory / "events.jsonl"
         wait_until(lambda: events.exists() and "is behind" in events.read_text(), what="the report of the standstill")
         job.send_signal(signal.SIGTERM)
         self.assertRegex(self.finish(job).err, r"no collective finished for [\d.]+s; rank 1 is behind")
 
-    def told(self, *words):
+    def told(self, line, *words):
+        """All that was said until this line, which the next report has where a rank came only just before the first."""
         job = self.start(*SHORT, "--stall-timeout", "5s", *words)
         events = job.run_directory / "events.jsonl"
-        wait_until(lambda: events.exists() and "to make a group" in events.read_text(), what="the report of the standstill")
+        wait_until(lambda: events.exists() and line in events.read_text(), what=f"the report of the standstill ({line})")
         job.send_signal(signal.SIGTERM)
         return self.finish(job).err
 
     def test_a_rank_that_does_not_come_to_a_second_world_is_named(self):
-        told = self.told("--nproc-per-node", "2", "--", sys.executable, self.script(MEETS_AGAIN))
-        self.assertIn("rank 0 waits for rank 1 to make a group", told)
+        told = self.told("rank 0 waits for rank 1 to make a group", "--", *forked(self.script(MEETS_AGAIN)))
         self.assertIn("job.py:3 never_comes", told)
 
     def test_a_rank_that_nobody_has_seen_in_a_larger_world_is_named(self):
-        told = self.told(sys.executable, self.script(MEETS_IN_A_LARGER_WORLD))
-        self.assertIn("ranks 0 1 wait for rank 2 to make a group", told)
+        self.told("ranks 0 1 wait for rank 2 to make a group", sys.executable, self.script(MEETS_IN_A_LARGER_WORLD))
 
     def test_the_end_of_a_standstill_is_told_too(self):
-        job = self.start(*SHORT, "--stall-timeout", "4s", "--nproc-per-node", "2", "--", sys.executable, self.script(WAITS_FOR_A_FILE))
+        job = self.start(*SHORT, "--stall-timeout", "4s", "--", *forked(self.script(WAITS_FOR_A_FILE)))
         events = job.run_directory / "events.jsonl"
         wait_until(lambda: events.exists() and "is behind" in events.read_text(), what="the report of the standstill")
         (self.folder / "go").touch()
@@ -129,7 +128,7 @@ class Training(SafelaunchTest):
     def test_ranks_that_work_between_two_collectives_do_not_stand_still(self):
         profile = self.folder / "ends-stalls.yaml"
         profile.write_text("name: ends-stalls\nextends: basic\ntimeouts: {stall: 4s}\non_stall: kill\n")
-        run = self.run_safelaunch(*SHORT, "--profile", profile, "--nproc-per-node", "2", "--", sys.executable, self.script(WORKS))
+        run = self.run_safelaunch(*SHORT, "--profile", profile, "--", *forked(self.script(WORKS)))
         self.assert_status(run, 0)
         self.assertEqual(run.out.count("trained"), 2, str(run))
         self.assertNotIn("finished for", run.err)

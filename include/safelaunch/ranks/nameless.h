@@ -18,7 +18,7 @@ namespace safelaunch::ranks {
                                       const host::ProcessTable& table);
 
 /// "pid 71 (python train.py 1) has not said which rank it is"; empty: there is none.
-/// Helpers of multiprocessing's own are left out.
+/// Helpers of multiprocessing's own are left out; one that is stopped is told so.
 [[nodiscard]] std::string describe_nameless(const std::vector<int>& pids);
 
 }  // namespace safelaunch::ranks

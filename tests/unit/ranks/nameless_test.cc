@@ -1,5 +1,7 @@
 #include "safelaunch/ranks/nameless.h"
 
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "catch.h"
@@ -39,4 +41,17 @@ TEST_CASE("a process that has named no rank is told with its command", "[nameles
   const std::string own = describe_nameless({::getpid()});
   CHECK(own.starts_with("pid " + std::to_string(::getpid()) + " ("));
   CHECK(own.ends_with(") has not said which rank it is"));
+}
+
+TEST_CASE("a process that has named no rank and is stopped is told so", "[nameless][bug]") {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::raise(SIGSTOP);
+    ::_exit(0);
+  }
+  ::waitpid(child, nullptr, WUNTRACED);
+  CHECK(
+      describe_nameless({child}).ends_with(", stopped by a signal) has not said which rank it is"));
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
 }
