@@ -6,7 +6,9 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/host/proc.h"
+#include "safelaunch/host/python_frames.h"
 #include "safelaunch/host/ray_daemons.h"
+#include "safelaunch/watch/python_stack.h"
 
 namespace safelaunch::ranks {
 namespace {
@@ -17,8 +19,10 @@ constexpr std::size_t kLongestCommand = 60;
 // An actor of Ray's is called by what it does; one that nobody has taken yet is idle.
 bool may_be_a_rank(const host::ProcessFacts& one) {
   const bool is_actor = one.comm.starts_with("ray::") && one.comm != "ray::IDLE";
-  return (is_actor || one.comm.starts_with("python")) && !one.has_ended() &&
-         !host::is_ray_daemon(one.comm, host::command_line_of(one.id.pid));
+  if (!(is_actor || one.comm.starts_with("python")) || one.has_ended()) return false;
+  const std::vector<std::string> command = host::command_line_of(one.id.pid);
+  return !host::is_ray_daemon(one.comm, command) &&
+         join(command, " ").find("from multiprocessing.") == std::string::npos;
 }
 
 std::string describe_stop(char state) {
@@ -26,12 +30,14 @@ std::string describe_stop(char state) {
   return state == 't' ? ", held by a debugger" : "";
 }
 
-// "python train.py 1", or "python train.py 1, stopped by a signal".
-std::string describe_process(int pid, std::string command) {
+// "pid 71 (python train.py 1, stopped by a signal) in train.py:5 load".
+std::string describe_process(int pid) {
+  std::string command = join(host::command_line_of(pid), " ");
   const std::size_t name = command.rfind('/', command.find(' ')) + 1;
   command.erase(0, name);  // of the interpreter its name is enough
-  return fmt::format("{}{}", trimmed(cut(printable(command), kLongestCommand)),
-                     describe_stop(host::state_of(pid)));
+  const std::string place = watch::summarize({{"MainThread", host::python_frames(pid)}});
+  return fmt::format("pid {} ({}{}){}{}", pid, trimmed(cut(printable(command), kLongestCommand)),
+                     describe_stop(host::state_of(pid)), place.empty() ? "" : " in ", place);
 }
 
 }  // namespace
@@ -68,12 +74,8 @@ bool python_has_started(const std::set<ProcessId>& ranks, ProcessId root,
 
 std::string describe_nameless(const std::vector<int>& pids) {
   std::vector<std::string> words;
-  for (const int pid : pids) {
-    const std::string command = join(host::command_line_of(pid), " ");
-    if (command.find("from multiprocessing.") != command.npos) continue;  // its own helpers
-    if (words.size() < kMostTold)
-      words.push_back(fmt::format("pid {} ({})", pid, describe_process(pid, command)));
-  }
+  for (const int pid : pids)
+    if (words.size() < kMostTold) words.push_back(describe_process(pid));
   if (words.empty()) return {};
   return fmt::format("{} {} not said which rank {} is", join(words, ", "),
                      words.size() == 1 ? "has" : "have", words.size() == 1 ? "it" : "each");

@@ -355,7 +355,7 @@ void RankWatch::perform(const SampleOthers& sample) {
   OthersSampled found;
   if (sample.others) {
     found.others = sampler_.look_at_others(host::self(), sample.ranks, now);
-    if (!describe_nameless(nameless_below(host::self(), sample.ranks, table_)).empty())
+    if (!nameless_below(host::self(), sample.ranks, table_).empty())
       found.nameless = watch::Nameless::is_left;
     else if (python_has_started(sample.ranks, host::self(), table_))
       found.nameless = watch::Nameless::has_started_ranks;
