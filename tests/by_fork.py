@@ -2,6 +2,7 @@
 
 As torch.multiprocessing does with start_method="fork". A rank costs no import, two to four seconds of processor.
 """
+import gc
 import os
 import runpy
 import sys
@@ -18,6 +19,7 @@ def become(rank, ranks, port):
 def main():
     ranks, port = int(sys.argv[1]), sys.argv[2]
     del sys.argv[:3]
+    gc.freeze()  # no rank walks over what torch's modules hold, which would copy their pages
     started = []
     for rank in range(ranks):
         pid = os.fork()

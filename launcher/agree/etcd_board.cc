@@ -22,8 +22,9 @@
 
 // EtcdMember decides what to ask. Here the question goes out over one kept connection, and the news
 // of its answer go to the listener. A server that fails or is silent is left for the next one, and
-// each question has a number, so that a late answer to an earlier one is dropped. A call of the
-// board only notes the wish, since the listener must not be told anything within the caller's call.
+// each question has an exchange of its own, so that a late answer to an earlier one is dropped. A
+// call of the board only notes the wish, since the listener must not be told anything within the
+// caller's call.
 namespace safelaunch::agree {
 namespace {
 
@@ -63,15 +64,16 @@ class EtcdClient::State : public std::enable_shared_from_this<State> {
 
   void post(const std::string& path, std::string body, Duration within, Answered answered) {
     answered_ = std::move(answered);
-    const std::uint64_t question = ++question_;
-    request_ = {http::verb::post, path, 11};
-    request_.set(http::field::host, host());
-    request_.set(http::field::content_type, "application/json");
-    request_.body() = std::move(body);
-    request_.prepare_payload();
+    exchange_ = std::make_shared<Exchange>();
+    http::request<http::string_body>& request = exchange_->request;
+    request = {http::verb::post, path, 11};
+    request.set(http::field::host, host());
+    request.set(http::field::content_type, "application/json");
+    request.body() = std::move(body);
+    request.prepare_payload();
     timer_.expires_after(within);
-    timer_.async_wait([self = shared_from_this(), question](error_code error) {
-      if (!error && question == self->question_)
+    timer_.async_wait([self = shared_from_this(), exchange = exchange_](error_code error) {
+      if (!error && exchange == self->exchange_)
         self->fail(fmt::format("has not answered for {}s", self->waits_in_seconds()));
     });
     asked_ = Clock::now();
@@ -85,13 +87,21 @@ class EtcdClient::State : public std::enable_shared_from_this<State> {
   }
 
   void stop() {
-    ++question_;
+    exchange_.reset();
     answered_ = nullptr;
     timer_.cancel();
     hang_up();
   }
 
  private:
+  /// What one question and its answer are written from and read into. A write or read that was
+  /// given up may still touch it once, when the next question has been posted.
+  struct Exchange {
+    http::request<http::string_body> request;
+    http::response_parser<http::string_body> parser;
+    boost::beast::flat_buffer buffer;
+  };
+
   [[nodiscard]] const std::string& host() const { return hosts_[turn_ % hosts_.size()]; }
 
   /// The dialer speaks of a safelaunch at the other end.
@@ -107,24 +117,22 @@ class EtcdClient::State : public std::enable_shared_from_this<State> {
     if (dialer_) dialer_->stop();
     error_code ignored;
     connection_.close(ignored);
-    buffer_.clear();
   }
 
   void write() {
-    http::async_write(connection_, request_,
-                      [self = shared_from_this(), question = question_](error_code error, auto) {
-                        if (question != self->question_) return;
+    http::async_write(connection_, exchange_->request,
+                      [self = shared_from_this(), exchange = exchange_](error_code error, auto) {
+                        if (exchange != self->exchange_) return;
                         if (error) return self->fail("has closed the connection");
                         self->read();
                       });
   }
 
   void read() {
-    parser_.emplace();
-    parser_->body_limit(kLongestAnswer);
-    http::async_read(connection_, buffer_, *parser_,
-                     [self = shared_from_this(), question = question_](error_code error, auto) {
-                       if (question != self->question_) return;
+    exchange_->parser.body_limit(kLongestAnswer);
+    http::async_read(connection_, exchange_->buffer, exchange_->parser,
+                     [self = shared_from_this(), exchange = exchange_](error_code error, auto) {
+                       if (exchange != self->exchange_) return;
                        if (error == http::error::end_of_stream || error)
                          return self->fail("has closed the connection");
                        self->conclude();
@@ -132,7 +140,7 @@ class EtcdClient::State : public std::enable_shared_from_this<State> {
   }
 
   void conclude() {
-    auto answer = parser_->release();
+    auto answer = exchange_->parser.release();
     if (!answer.keep_alive()) hang_up();
     if (answer.result() == http::status::ok) return finish(std::move(answer.body()));
     fail(fmt::format("answers {}: {}", answer.result_int(),
@@ -147,7 +155,7 @@ class EtcdClient::State : public std::enable_shared_from_this<State> {
   }
 
   void finish(Result<std::string> result) {
-    ++question_;
+    exchange_.reset();
     timer_.cancel();
     if (const Answered answered = std::exchange(answered_, nullptr)) answered(std::move(result));
   }
@@ -158,11 +166,8 @@ class EtcdClient::State : public std::enable_shared_from_this<State> {
   boost::asio::posix::stream_descriptor connection_;
   boost::asio::steady_timer timer_;
   std::unique_ptr<Dialer> dialer_;
-  std::uint64_t question_ = 0;  ///< grows with each; answers to former ones are ignored
   TimePoint asked_{};
-  http::request<http::string_body> request_;
-  std::optional<http::response_parser<http::string_body>> parser_;
-  boost::beast::flat_buffer buffer_;
+  std::shared_ptr<Exchange> exchange_;  ///< of the question that is asked; null: none is
   Answered answered_;
 };
 

@@ -313,6 +313,19 @@ void take_absent(const AttemptRecord& record, const AttemptContext& context,
                                            evidence.failure.waiting.size())});
 }
 
+// 2 is argparse's status for arguments that it does not know.
+void take_added_arguments(const AttemptRecord& record, const AttemptContext& context,
+                          diagnose::Evidence& evidence) {
+  const auto refuses = [](const RankExited& one) { return one.status == ExitStatus(Exited{2}); };
+  const bool refused =
+      record.command == ExitStatus(Exited{2}) || std::ranges::any_of(record.ranks.exits, refuses);
+  if (context.added_arguments.empty() || !refused) return;
+  std::vector<std::string> words;
+  std::ranges::transform(context.added_arguments, std::back_inserter(words), shell_word);
+  evidence.remarks.push_back(
+      fmt::format("The profile had added {} to the script's arguments", join(words, " ")));
+}
+
 // The stream on which this launcher reports: deepspeed's logger writes to stdout. Where both lead
 // to one place, all text is stdout's.
 bool on_its_stream(job::Launcher launcher, const diagnose::Output& output,
@@ -408,6 +421,7 @@ diagnose::Evidence make_evidence(const AttemptRecord& record, const AttemptConte
   take_stores(record.ranks, evidence);
   take_init_file(record, evidence);
   take_absent(record, context, evidence);
+  take_added_arguments(record, context, evidence);
   take_cut_off_build(record, evidence);
   take_troubled_gpus(record, evidence);
   take_nccl(record.ranks.nccl, evidence);

@@ -63,7 +63,8 @@ struct AttemptContext {
   std::optional<diagnose::RendezvousPort> port;
   std::vector<int> former_pids;
   int retries_of_profile = 0;
-  std::optional<int> oom_kills;  ///< OOM kills during the attempt
+  std::optional<int> oom_kills;              ///< OOM kills during the attempt
+  std::vector<std::string> added_arguments;  ///< of the script's, those that the profile added
 };
 
 /// Whether an attempt ended well: the command with status 0 and no verdict against it.

@@ -177,6 +177,7 @@ Result<void> Run::start_attempt(const StartAttempt& start) {
   if (const Result<void> taken = take_port(start); !taken) return taken.error();
   // The counter is that of the whole cgroup, so only its growth during the attempt says something.
   oom_kills_before_ = host::oom_kills_of_our_cgroup();
+  added_arguments_ = start.profile.args.append;
   ranks::AttemptPlace place = prepare(start);
   leave_out_what_another_user_cannot_use(place, start.number);
   AttemptInputs inputs{.plan = plan_,
@@ -294,6 +295,7 @@ diagnose::Evidence Run::evidence_of(const AttemptRecord& record) const {
   context.ranks_below = plan_.spawn || plan_.command.descendants != job::Descendants::none;
   context.nodes = plan_.nodes();
   context.former_pids = former_pids_;
+  context.added_arguments = added_arguments_;
   context.autotuning = plan_.command.autotuning;
   context.retries_of_profile = machine_.retries_of_profile();
   using Choice = diagnose::RendezvousPort::Choice;

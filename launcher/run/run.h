@@ -140,7 +140,8 @@ class Run final : Nodes::Listener, Shelf {
   bool keeps_port_ = false;           ///< the user insists on that port
   /// The OOM kills in our cgroup before the present attempt.
   std::optional<std::int64_t> oom_kills_before_;
-  std::vector<int> former_pids_;  ///< the pids of the ranks of earlier attempts
+  std::vector<int> former_pids_;              ///< the pids of the ranks of earlier attempts
+  std::vector<std::string> added_arguments_;  ///< by the profile of this attempt, to the script's
   std::vector<profile::Profile> known_;
   int exit_code_ = 125;
 };

@@ -63,6 +63,21 @@ TEMPLATE_TEST_CASE("whoever leaves frees the seat at once, however long the leas
   CHECK(leader.heard.vacancies == std::vector{1});
 }
 
+TEMPLATE_TEST_CASE("an agent may leave while what it says is on its way", "[board][bug]",
+                   SAFELAUNCH_BACKENDS) {
+  Scene<TestType> scene;
+  if (!scene.can_run()) return;
+  for (int steps = 0; steps < 12; ++steps) {
+    INFO("after " << steps << " steps of the event loop");
+    Agent& leader = scene.seated('a', 0);
+    for (int step = 0; step < steps; ++step) {
+      leader.board->publish(std::string(5'000, 'z'));
+      scene.io.run_one_for(Duration{20});
+    }
+    scene.leave(leader);
+  }
+}
+
 TEMPLATE_TEST_CASE("a silent holder's seat becomes free, and the leader is told", "[board]",
                    SAFELAUNCH_BACKENDS) {
   Scene<TestType> scene(short_terms());

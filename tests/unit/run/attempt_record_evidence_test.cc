@@ -424,6 +424,22 @@ TEST_CASE("ranks that run different versions of NCCL are a confirmed cause", "[e
         "The ranks run different versions of NCCL: 2.27.3 2.28.9");
 }
 
+TEST_CASE("what the profile added is told where the script refuses its arguments",
+          "[evidence][bug]") {
+  AttemptRecord record;
+  record.command = Exited{2};
+  AttemptContext context = by_script();
+  CHECK(make_evidence(record, context).remarks.empty());
+  context.added_arguments = {"--resume", "a b"};
+  CHECK(make_evidence(record, context).remarks ==
+        std::vector<std::string>{"The profile had added --resume 'a b' to the script's arguments"});
+  record.command = Exited{1};
+  CHECK(make_evidence(record, context).remarks.empty());
+  record.verdict = Failure{.kind = FailureKind::rank_died};
+  record.ranks.exits = {{Rank{1}, {}, Exited{2}}};
+  CHECK(make_evidence(record, context).remarks.size() == 1);
+}
+
 TEST_CASE("who came to NCCL counts only in a failure that came so far", "[evidence]") {
   AttemptRecord record;
   record.ranks.nccl.in_old_bootstrap = 1;
