@@ -322,6 +322,10 @@ constexpr CauseLine kProofs[] = {
     {"gpu-ill",
      "RuntimeError: CUDA error: uncorrectable NVLink error detected during the execution"},
     {"device-failure", "torch.AcceleratorError: CUDA error: unknown error"},
+    {"device-failure", "[rank1]: torch.AcceleratorError: CUDA error: unknown error"},
+    {"device-failure",
+     "[rank1]:[E1129 02:57:11.551776055 ProcessGroupNCCL.cpp:2192] [PG ID 0 PG GUID 0(default_pg) "
+     "Rank 1] Process group watchdog thread terminated with exception: CUDA error: unknown error"},
     {"cuda-failure",
      "torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:1970, unhandled cuda "
      "error, NCCL version 2.18.1"},

@@ -175,6 +175,10 @@ constexpr NearMiss kNearMisses[] = {
     {"gpu-exclusive", "none", "RuntimeError: CUDA error: device kernel image is invalid"},
     {"cuda-unknown", "device-failure", "RuntimeError: CUDA error: unknown error"},
     {"device-failure", "none", "retried after a CUDA error: unknown error, see above"},
+    {"device-failure", "none",
+     "[rank1]:[W1129 02:57:11.549020709 CUDAGuardImpl.h:147] Warning: destroyEvent() ignoring "
+     "error: "
+     "CUDA error: unknown error"},
     {"mnnvl", "none", "vm:1:1 [0] NCCL INFO MNNVL 1 cliqueId 7c cliqueSize 8 cliqueRank 0"},
     {"cuda-failure", "none", "Cuda failure 'invalid argument'"},
     {"rtx4000", "none", "rank 0 uses an RTX 4090, rank 1 an RTX 4000"},
