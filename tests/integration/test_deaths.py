@@ -8,13 +8,13 @@ from harness import DDP, SafelaunchTest, extensions, free_port, main, torchrun
 DEADLINES = ["--init-timeout", "600s", "--collective-timeout", "600s"]
 
 SPAWN = """
-import os, sys, torch.distributed as dist, torch.multiprocessing as mp
+import os, signal, sys, torch.distributed as dist, torch.multiprocessing as mp
 
 def work(rank):
-    os.environ.update(RANK=str(rank), WORLD_SIZE="3", MASTER_ADDR="127.0.0.1", MASTER_PORT=sys.argv[1])
+    os.environ.update(RANK=str(rank), WORLD_SIZE="3", MASTER_ADDR="127.0.0.1", MASTER_PORT=sys.argv[2])
     if rank == 2:
         print("rank two gives up", file=sys.stderr, flush=True)
-        os._exit(3)
+        os._exit(3) if sys.argv[1] == "exit" else os.kill(os.getpid(), signal.SIGKILL)
     dist.init_process_group("gloo")
 
 if __name__ == "__main__":
@@ -113,8 +113,8 @@ class Deaths(SafelaunchTest):
         self.assertEqual(run.err.rstrip("\n").splitlines()[-1], words, str(run))
 
     def test_a_rank_that_exits_before_init_ends_torchruns_job_with_its_own_status(self):
-        run = self.run_safelaunch(*DEADLINES, *torchrun("--nproc_per_node=2", DDP, "--hang", "die", "--bad-rank", "1"))
-        self.assert_named(run, 1, 3)
+        run = self.run_safelaunch(*DEADLINES, *torchrun("--nproc_per_node=4", DDP, "--hang", "die", "--bad-rank", "3"))
+        self.assert_named(run, 3, 3)
         self.assert_last_on_the_screen(run, "the bad rank gives up")
         self.assertNotIn("rank 0 failed", run.err)
 
@@ -127,16 +127,30 @@ class Deaths(SafelaunchTest):
         self.assert_named(run, 2, 3)
         self.assert_last_on_the_screen(run, "the bad rank gives up")
 
+    def test_a_rank_of_our_own_spawn_that_is_killed_ends_the_job_with_137(self):
+        run = self.run_safelaunch(*DEADLINES, "--nproc-per-node", "3", "--", sys.executable, DDP, "--hang", "kill", "--bad-rank", "2")
+        self.assert_named(run, 2, 137)
+
+    def deepspeed(self, how):
+        script = self.script(f"import runpy, sys; sys.argv = ['train.py', '--hang', '{how}', '--bad-rank', '1']; runpy.run_path({DDP!r}, run_name='__main__')")
+        return self.run_safelaunch(*DEADLINES, "deepspeed", "--num_gpus", "2", script, env=self.environment(TORCH_EXTENSIONS_DIR=extensions()))
+
     def test_a_rank_that_exits_before_init_ends_deepspeeds_job(self):
-        script = self.script(f"import runpy, sys; sys.argv = ['train.py', '--hang', 'die', '--bad-rank', '1']; runpy.run_path({DDP!r}, run_name='__main__')")
-        run = self.run_safelaunch(*DEADLINES, "deepspeed", "--num_gpus", "2", script, env=self.environment(TORCH_EXTENSIONS_DIR=extensions()))
+        run = self.deepspeed("die")
         self.assert_named(run, 1, 3)
         self.assert_last_on_the_screen(run, "the bad rank gives up")
 
+    def test_a_rank_that_is_killed_before_init_ends_deepspeeds_job(self):
+        self.assert_named(self.deepspeed("kill"), 1, 137)
+
     def test_a_rank_that_exits_before_init_ends_the_job_of_mp_spawn(self):
-        run = self.run_safelaunch(*DEADLINES, sys.executable, self.script(SPAWN), str(free_port()))
+        run = self.run_safelaunch(*DEADLINES, sys.executable, self.script(SPAWN), "exit", str(free_port()))
         self.assert_named(run, 2, 3)
         self.assert_last_on_the_screen(run, "rank two gives up")
+
+    def test_a_rank_that_is_killed_before_init_ends_the_job_of_mp_spawn(self):
+        run = self.run_safelaunch(*DEADLINES, sys.executable, self.script(SPAWN), "kill", str(free_port()))
+        self.assert_named(run, 2, 137)
 
     def test_a_script_that_catches_the_failure_of_its_ranks_and_starts_others_goes_on(self):
         run = self.run_safelaunch(*DEADLINES, sys.executable, self.script(CATCHES), "0", str(free_port()))
