@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "attempt_machine.h"
-#include "attempt_record.h"
+#include "attempt_summary.h"
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/doctor/advice_text.h"

@@ -3,7 +3,7 @@
 #include <span>
 #include <variant>
 
-#include "attempt_record.h"
+#include "attempt_summary.h"
 #include "safelaunch/agree/decision.h"
 #include "safelaunch/diagnose/diagnosis.h"
 #include "safelaunch/launch/signals.h"

@@ -1,4 +1,4 @@
-#include "launcher/run/attempt_record.h"
+#include "launcher/run/attempt_summary.h"
 
 #include "catch.h"
 #include "safelaunch/base/cause_ids.h"
