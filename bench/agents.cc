@@ -26,6 +26,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "safelaunch/agree/board.h"
@@ -39,23 +40,21 @@ using namespace safelaunch::agree;
 const std::string kReady(600, 'r');
 const std::string kToken = "the token of a benchmark, which everybody may know";
 
-/// Hears nothing; the two sides override what they need.
-struct Ear : Board::Listener {
-  void seated(const Seat& /*seat*/) override {}
-  void parked(const std::string& why) override { fail(why); }
-  void confirmed(TimePoint /*sent*/) override {}
-  void word(const Word& /*word*/) override {}
-  void standing(const Standing& /*standing*/) override {}
-  void vacated(int seat) override { fail("vacated " + std::to_string(seat)); }
-  void unseated(const std::string& why) override { fail(why); }
-  void unreachable(const std::string& why) override { std::fprintf(stderr, "%s\n", why.c_str()); }
-  void refused(const Error& error) override { fail(error.message); }
+[[noreturn]] void fail(const std::string& why) {
+  std::fprintf(stderr, "agents: %s\n", why.c_str());
+  std::_Exit(1);
+}
 
-  [[noreturn]] static void fail(const std::string& why) {
-    std::fprintf(stderr, "agents: %s\n", why.c_str());
-    std::_Exit(1);
-  }
-};
+// What befalls no agent of a benchmark ends it.
+void fail_if_bad(const BoardEvent& event) {
+  if (const auto* parked = std::get_if<Parked>(&event)) fail(parked->why);
+  if (const auto* vacated = std::get_if<SeatVacated>(&event))
+    fail("vacated " + std::to_string(vacated->seat));
+  if (const auto* unseated = std::get_if<Unseated>(&event)) fail(unseated->why);
+  if (const auto* refused = std::get_if<Refused>(&event)) fail(refused->error.message);
+  if (const auto* away = std::get_if<Unreachable>(&event))
+    std::fprintf(stderr, "%s\n", away->why.c_str());
+}
 
 BoardConfig config_for(const std::string& port, bool keeps) {
   BoardConfig config;
@@ -85,10 +84,12 @@ long resident_kib() {
   return 0;
 }
 
-struct Leader : Ear {
-  void seated(const Seat& seat) override { generation = seat.generation; }
-  void standing(const Standing& standing) override {
-    if (standing.text.empty() || ++ready < others) return;
+struct Leader : Board::Listener {
+  void hear(const BoardEvent& event) override {
+    fail_if_bad(event);
+    if (const auto* seated = std::get_if<Seated>(&event)) generation = seated->seat.generation;
+    const auto* came = std::get_if<StandingCame>(&event);
+    if (came == nullptr || came->standing.text.empty() || ++ready < others) return;
     board->say({generation, 1, "go"});
   }
   Board* board = nullptr;
@@ -102,7 +103,7 @@ int keep_board(int nodes, const std::string& port) {
   Leader leader;
   leader.others = nodes - 1;
   auto board = open_board(io, config_for(port, true), leader);
-  if (!board) Ear::fail(board.error().message);
+  if (!board) fail(board.error().message);
   leader.board = board->get();
   (*board)->claim(claim_of(0, nodes));
   std::puts("ready");
@@ -118,10 +119,12 @@ int keep_board(int nodes, const std::string& port) {
   std::_Exit(0);
 }
 
-struct Member : Ear {
-  void seated(const Seat& /*seat*/) override { board->publish(kReady); }
-  void word(const Word& /*word*/) override {
-    if (!std::exchange(has_gone, true) && ++*gone == wanted) io->stop();
+struct Member : Board::Listener {
+  void hear(const BoardEvent& event) override {
+    fail_if_bad(event);
+    if (std::holds_alternative<Seated>(event)) board->publish(kReady);
+    if (!std::holds_alternative<WordCame>(event) || std::exchange(has_gone, true)) return;
+    if (++*gone == wanted) io->stop();
   }
   std::unique_ptr<Board> board;
   boost::asio::io_context* io = nullptr;
@@ -137,7 +140,7 @@ int be_crowd(int nodes, const std::string& port) {
   for (int node = 1; node < nodes; ++node) {
     auto member = std::make_unique<Member>();
     auto board = open_board(io, config_for(port, false), *member);
-    if (!board) Ear::fail(board.error().message);
+    if (!board) fail(board.error().message);
     member->board = std::move(*board);
     member->io = &io;
     member->gone = &gone;

@@ -39,7 +39,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--safelaunch", default=os.environ.get("SAFELAUNCH_BIN", str(ROOT / "build/release/launcher/cli/safelaunch")))
+    parser.add_argument("--safelaunch", default=os.environ.get("SAFELAUNCH_BIN", str(ROOT / "build/package/launcher/cli/safelaunch")))
     parser.add_argument("--torch-python", default=sys.executable, help="a Python whose torchrun is the peer")
     parser.add_argument("--only", default=",".join(FIGURES), help="some of " + ",".join(FIGURES))
     parser.add_argument("--pairs", type=int, default=21, help="turns of each figure")

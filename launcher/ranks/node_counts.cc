@@ -14,7 +14,6 @@ namespace safelaunch::ranks {
 namespace {
 
 using CountsJson = nlohmann::json;
-using Standing = watch::Stall::Standing;
 
 constexpr int kGreatestRank = 10'000'000;
 
@@ -25,18 +24,12 @@ void add_count(std::int64_t count, std::int64_t& sum) {
   sum = count > kMost - sum ? kMost : sum + count;
 }
 
-Standing standing_of(bool meets, bool stands, bool serves) {
-  return meets    ? Standing::meets
-         : stands ? Standing::stands
-         : serves ? Standing::serves
-                  : Standing::no;
-}
-
 CountsJson json_of(const RankCounted& counted) {
-  const auto& [collectives, standing] = counted;
-  return {{"begun", collectives.begun},           {"finished", collectives.finished},
-          {"groups", collectives.groups},         {"stands", standing == Standing::stands},
-          {"meets", standing == Standing::meets}, {"serves", standing == Standing::serves}};
+  const auto& [collectives, uncounted] = counted;
+  return {{"begun", collectives.begun},
+          {"finished", collectives.finished},
+          {"groups", collectives.groups},
+          {"uncounted", name(uncounted)}};
 }
 
 RankCounted counted_from(const CountsJson& json) {
@@ -44,8 +37,7 @@ RankCounted counted_from(const CountsJson& json) {
   counted.collectives = {number_of<std::int64_t>(json, "begun").value_or(0),
                          number_of<std::int64_t>(json, "finished").value_or(0),
                          number_of(json, "groups").value_or(0)};
-  counted.standing =
-      standing_of(is_true(json, "meets"), is_true(json, "stands"), is_true(json, "serves"));
+  counted.uncounted = watch::uncounted_named(text_of(json, "uncounted"));
   return counted;
 }
 
@@ -61,7 +53,7 @@ watch::Collectives sum_of(const std::map<std::string, watch::GroupCounters>& gro
 }
 
 RankCounted counted_by(const watch::CountersAnswer& answer) {
-  return {sum_of(answer.groups), standing_of(answer.meets, answer.stands, answer.serves)};
+  return {sum_of(answer.groups), answer.uncounted};
 }
 
 std::string to_text(const NodeCounts& counts) {

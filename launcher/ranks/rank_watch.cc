@@ -121,7 +121,7 @@ RankWatch::RankWatch(const Services& services, RankWatchConfig config, OnRanksTe
       shown_(services.io, services.disk),
       nodes_answer_(services.io),
       show_(services.io),
-      stall_(services.io, config_.stall, ranks_now(), tell_,
+      stall_(services.io, config_.stall, ranks_now(), machine_.seen().finished, tell_,
              [this](int id) {
                ask_counters(id);
                tell_(AskCounts{id});

@@ -84,7 +84,7 @@ void StallWatch::saw_output() {
 void StallWatch::answered(Rank rank, const watch::CountersAnswer& answer) {
   if (!stall_) return;
   const RankCounted counted = counted_by(answer);
-  stall_->on_counters(rank, counted.collectives, Clock::now(), counted.standing);
+  stall_->on_counters(rank, counted.collectives, Clock::now(), counted.uncounted);
   rearm();
 }
 
@@ -92,7 +92,7 @@ void StallWatch::answered(int seat, const NodeCounts& counts) {
   if (!stall_ || counts.question != questions_ || unanswered_.erase(seat) == 0) return;
   const TimePoint now = Clock::now();
   for (const auto& [rank, counted] : counts.ranks)
-    stall_->on_counters(rank, counted.collectives, now, counted.standing);
+    stall_->on_counters(rank, counted.collectives, now, counted.uncounted);
   take({counts.activities, counts.others_work ? std::optional(Activity::working) : std::nullopt});
   if (counts.wrote) stall_->on_output(now);
   stall_->on_unanswered(unanswered_.size());
@@ -121,14 +121,26 @@ void StallWatch::ask() {
   ask_(++questions_);
 }
 
+// A launcher may need its time to end once all ranks are through. One that goes on after the end of
+// ranks that were not through is a server without its workers.
+void StallWatch::look_for_ends() {
+  std::set<Rank> lost;
+  const bool all_have_ended = !ranks_.empty() && std::ranges::none_of(ranks_, is_alive);
+  if (all_have_ended)
+    for (const auto& [rank, state] : ranks_)
+      if (state.ended() && !finished_.contains(rank) && (!state.status() || state.failed()))
+        lost.insert(rank);
+  if (all_have_ended && lost.empty()) stall_->rested(Clock::now());
+  stall_->on_lost(std::move(lost));
+}
+
 void StallWatch::tick() {
   if (!stall_) return;
   const TimePoint now = Clock::now();
   const TrainingLook::Seen seen = look_.look(ranks_, now);
   take(seen);
   stall_->on_readers(seen.readers);
-  // A launcher may need its time to end once all ranks are through.
-  if (!ranks_.empty() && std::ranges::none_of(ranks_, is_alive)) stall_->rested(now);
+  look_for_ends();
   if (const auto action = stall_->tick(Clock::now())) {
     if (const auto* report = std::get_if<watch::StallReport>(&*action))
       tell_(TrainingStalled{with_unseen(*report, ranks_)});

@@ -85,9 +85,7 @@ CountersAnswer counters_of(const Json& packet) {
                            .completed = number_of<std::int64_t>(counts, "completed").value_or(0)};
   for (const auto& [name, count] : object_of(packet, "waits").items())
     answer.waits[name] = as_number<std::int64_t>(count).value_or(0);
-  answer.stands = is_true(packet, "stands");
-  answer.meets = is_true(packet, "meets");
-  answer.serves = is_true(packet, "serves");
+  answer.uncounted = uncounted_named(text_of(packet, "uncounted"));
   return answer;
 }
 

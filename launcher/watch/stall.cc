@@ -30,9 +30,13 @@ Collectives furthest(const std::map<Rank, Collectives>& counters) {
   return most;
 }
 
-bool is_stopped(const std::map<Rank, Activity>& activities, Rank rank) {
+bool is(Activity activity, const std::map<Rank, Activity>& activities, Rank rank) {
   const auto seen = activities.find(rank);
-  return seen != activities.end() && seen->second == Activity::stopped;
+  return seen != activities.end() && seen->second == activity;
+}
+
+bool is_stopped(const std::map<Rank, Activity>& activities, Rank rank) {
+  return is(Activity::stopped, activities, rank);
 }
 
 std::string how_far(Collectives behind, Collectives most) {
@@ -94,20 +98,21 @@ void Stall::on_others(Activity activity, TimePoint now) {
   if (activity == Activity::working && somebody_meets() && told_ == Duration::zero()) moved(now);
 }
 
-void Stall::on_counters(Rank rank, Collectives counters, TimePoint now, Standing stands) {
+void Stall::on_counters(Rank rank, Collectives counters, TimePoint now, Uncounted stands) {
   answered_at_[rank] = now;
   const auto note = [rank](std::set<Rank>& ranks, bool is_one) {
     is_one ? void(ranks.insert(rank)) : void(ranks.erase(rank));
   };
-  note(standing_, stands == Standing::stands || stands == Standing::meets);
-  note(meeting_, stands == Standing::meets);
-  note(serving_, stands == Standing::serves);
+  note(standing_, stands == Uncounted::stands || stands == Uncounted::meets);
+  note(meeting_, stands == Uncounted::meets);
+  note(serving_, stands == Uncounted::serves);
   if (!compared_since_) compared_since_ = now;
   const auto [known, fresh] = counters_.try_emplace(rank, counters);
   // Several before the first answer are movement too: training begins with the first.
   const bool stood = fresh ? counters.finished <= 1 : known->second == counters;
   known->second = counters;
   if (!stood) return progressed(now);
+  if (stands == Uncounted::comes) return moved(now);
   if (!timeout_.after && told_ == Duration::zero() && awaits_request()) rested(now);
 }
 
@@ -151,7 +156,7 @@ bool Stall::awaits_request() const {
 bool Stall::stands_still() const {
   if (unanswered_ > 0 || asked_ < 2 || asked_at_ < moved_at_ + std::max(limit(), 2 * told_))
     return false;
-  return timeout_.after || (!output_counts() && somebody_waits());
+  return timeout_.after || !lost_.empty() || (!output_counts() && somebody_waits());
 }
 
 // What a person has in hand takes as long as it takes.
@@ -223,6 +228,9 @@ StallReport Stall::report(TimePoint now) const {
                      told_ != Duration::zero()};
   report.unsure = pause_between_questions();
   report.activities = activities_;
+  for (const Rank rank : lost_) report.activities[rank] = Activity::dead;
+  report.lagging.assign(lost_.begin(), lost_.end());
+  if (!lost_.empty()) return report;
   report.meeting.assign(meeting_.begin(), meeting_.end());
   if (somebody_meets()) {
     for (const auto& [rank, answered] : answered_at_)
@@ -254,6 +262,11 @@ std::string describe(const StallReport& report) {
                         report.meeting.size() == 1 ? "waits" : "wait",
                         report.lagging.empty() ? "others" : rank_list(report.lagging));
   if (report.lagging.empty() || !report.meeting.empty()) return text;
+  if (is(Activity::dead, report.activities, report.lagging.front()))
+    return text + fmt::format("; {} {} ended, and the command goes on without {}",
+                              rank_list(report.lagging),
+                              report.lagging.size() == 1 ? "has" : "have",
+                              report.lagging.size() == 1 ? "it" : "them");
   // Of one that is stopped the counters tell nothing.
   if (is_stopped(report.activities, report.lagging.front())) return text;
   const Collectives behind = report.counters.at(report.lagging.front());

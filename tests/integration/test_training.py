@@ -55,6 +55,17 @@ def train(rank, world, hangs):
 if __name__ == "__main__":
     for world in (2, 3): mp.spawn(train, args=(world, world == 3), nprocs=world)
 """
+# A server that does not look after its workers, which are killed.
+LOSES_ITS_WORKERS = """
+import os, signal, threading, torch, torch.distributed as dist
+def serve(rank):
+    dist.init_process_group("gloo", init_method=f"file://{os.getcwd()}/meet", rank=rank, world_size=2)
+    for i in range(3): dist.all_reduce(torch.ones(1))
+    os.kill(os.getpid(), signal.SIGKILL)
+for rank in (0, 1):
+    if os.fork() == 0: serve(rank)
+threading.Event().wait()
+"""
 # Both ranks work for long between two collectives.
 WORKS = """
 import sys, time, torch, torch.distributed as dist
@@ -90,20 +101,25 @@ class Training(SafelaunchTest):
         job.send_signal(signal.SIGTERM)
         self.assertRegex(self.finish(job).err, r"no collective finished for [\d.]+s; rank 1 is behind")
 
-    def told(self, line, *words):
-        """All that was said until this line, which the next report has where a rank came only just before the first."""
+    def told(self, what, who, *words):
+        """All that was said, where the first report of this names them."""
         job = self.start(*SHORT, "--stall-timeout", "5s", *words)
         events = job.run_directory / "events.jsonl"
-        wait_until(lambda: events.exists() and line in events.read_text(), what=f"the report of the standstill ({line})")
+        wait_until(lambda: events.exists() and what in events.read_text(), what="the report of the standstill")
         job.send_signal(signal.SIGTERM)
-        return self.finish(job).err
+        err = self.finish(job).err
+        self.assertIn(who, next(line for line in err.splitlines() if what in line))
+        return err
 
     def test_a_rank_that_does_not_come_to_a_second_world_is_named(self):
-        told = self.told("rank 0 waits for rank 1 to make a group", "--", *forked(self.script(MEETS_AGAIN)))
+        told = self.told(" to make a group", "rank 0 waits for rank 1", "--", *forked(self.script(MEETS_AGAIN)))
         self.assertIn("job.py:3 never_comes", told)
 
     def test_a_rank_that_nobody_has_seen_in_a_larger_world_is_named(self):
-        self.told("ranks 0 1 wait for rank 2 to make a group", sys.executable, self.script(MEETS_IN_A_LARGER_WORLD))
+        self.told(" to make a group", "ranks 0 1 wait for rank 2", sys.executable, self.script(MEETS_IN_A_LARGER_WORLD))
+
+    def test_a_server_whose_workers_are_all_dead_is_told(self):
+        self.told("the command goes on", "ranks 0 1 have ended", sys.executable, self.script(LOSES_ITS_WORKERS))
 
     def test_the_end_of_a_standstill_is_told_too(self):
         job = self.start(*SHORT, "--stall-timeout", "4s", "--", *forked(self.script(WAITS_FOR_A_FILE)))

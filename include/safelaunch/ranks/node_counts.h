@@ -20,7 +20,7 @@ namespace safelaunch::ranks {
 /// The answer of a hook, as `Stall` wants it.
 struct RankCounted {
   watch::Collectives collectives;
-  watch::Stall::Standing standing = watch::Stall::Standing::no;
+  watch::Uncounted uncounted = watch::Uncounted::nothing;
   bool operator==(const RankCounted&) const = default;
 };
 [[nodiscard]] RankCounted counted_by(const watch::CountersAnswer& answer);

@@ -25,14 +25,16 @@ struct AllStandStill;
 /// nodes on which ranks live. With a timeout of 0 it never wakes up.
 class StallWatch {
  public:
-  /// `ranks` are those of the job as they are seen at present. `ask` is to ask all hooks, and the
-  /// other nodes, for their counters, under this number.
+  /// `ranks` are those of the job as they are seen at present, `finished` those whose Python came
+  /// to its end in order. `ask` is to ask all hooks, and the other nodes, for their counters, under
+  /// this number.
   StallWatch(boost::asio::io_context& io, StallTimeout timeout,
-             const std::map<Rank, watch::RankState>& ranks, OnRanksTell tell,
-             std::function<void(int)> ask)
+             const std::map<Rank, watch::RankState>& ranks, const std::set<Rank>& finished,
+             OnRanksTell tell, std::function<void(int)> ask)
       : timer_(io),
         timeout_(timeout),
         ranks_(ranks),
+        finished_(finished),
         tell_(std::move(tell)),
         ask_(std::move(ask)) {}
 
@@ -50,10 +52,12 @@ class StallWatch {
   void tick();
   void take(const TrainingLook::Seen& seen);
   void ask();
+  void look_for_ends();
 
   Alarm timer_;
   StallTimeout timeout_;
   const std::map<Rank, watch::RankState>& ranks_;
+  const std::set<Rank>& finished_;
   OnRanksTell tell_;
   std::function<void(int)> ask_;
   std::optional<watch::Stall> stall_;

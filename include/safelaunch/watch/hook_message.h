@@ -10,6 +10,7 @@
 #include "safelaunch/watch/arrivals.h"
 #include "safelaunch/watch/collectives.h"
 #include "safelaunch/watch/python_stack.h"
+#include "safelaunch/watch/uncounted.h"
 
 /// The packets of docs/hook-protocol.md as values.
 namespace safelaunch::watch {
@@ -57,10 +58,8 @@ struct CountersAnswer {
   int id = 0;
   std::map<std::string, GroupCounters> groups;
   std::map<std::string, std::int64_t>
-      waits;            ///< torch's wait counters: how many threads wait there
-  bool stands = false;  ///< a thread is in the same call of torch.distributed as at the last one
-  bool meets = false;   ///< this call makes a group, or opens a store: it waits for other ranks
-  bool serves = false;  ///< it waits for a request of somebody outside
+      waits;  ///< torch's wait counters: how many threads wait there
+  Uncounted uncounted = Uncounted::nothing;
 };
 
 struct CollectivesAnswer {

@@ -9,6 +9,7 @@
 
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/stall_timeout.h"
+#include "safelaunch/watch/uncounted.h"
 
 namespace safelaunch::watch {
 
@@ -29,6 +30,7 @@ struct StallReport {
   /// Ranks that have come less far than others, the furthest behind first; empty where the counters
   /// are equal, where no hook answers, or where ranks are in several groups, whose sums differ.
   /// Where others wait and some are stopped (SIGSTOP), those; they may never have told a counter.
+  /// Where all ranks have ended, those that were not through; their activity is dead.
   std::vector<Rank> lagging;
   std::map<Rank, Collectives> counters;  ///< the counters of each rank that answered
   bool output_counts = true;             ///< not all ranks count their collectives
@@ -69,7 +71,8 @@ using StallAction = std::variant<AskCounters, StallReport, StallOver>;
 /// collectives and one of them waits in one (a server waits for requests in none), or waits for
 /// others to make a group, or all stand in calls that are not counted: after twice the longest
 /// pause that the job has shown, after two minutes at least, and after 30 minutes before a pause is
-/// known. While those that the others wait for wait for a request, nothing is told.
+/// known. While those that the others wait for wait for a request, nothing is told. Once all ranks
+/// have ended, some of them before they were through, and the command goes on, that is told.
 class Stall {
  public:
   /// How a rank waits in a collective: NCCL may use a whole CPU for it, gloo sleeps.
@@ -85,11 +88,8 @@ class Stall {
         progressed_at_(now) {}
 
   void on_output(TimePoint now);
-  /// How a rank is in the same call of torch.distributed as at the question before, one that is not
-  /// counted (send, recv): `meets` if it makes a group there, and so waits for other ranks.
-  /// `serves`: it is in none, and waits for a request of somebody outside.
-  enum class Standing { no, stands, meets, serves };
-  void on_counters(Rank rank, Collectives counters, TimePoint now, Standing stands = Standing::no);
+  void on_counters(Rank rank, Collectives counters, TimePoint now,
+                   Uncounted stands = Uncounted::nothing);
   void on_activity(Rank rank, Activity activity, TimePoint now);
   /// What the processes of the job do that nobody knows as ranks: one of them may come to the
   /// meeting.
@@ -99,6 +99,8 @@ class Stall {
   /// Nobody could call a collective now, or nobody knows when a request comes: neither a pause nor
   /// a step grows by the time until now.
   void rested(TimePoint now);
+  /// All ranks have ended, these of them before they were through. None: some live.
+  void on_lost(std::set<Rank> ranks) { lost_ = std::move(ranks); }
   /// How many other nodes have not answered the last question: without them nothing is told.
   void on_unanswered(std::size_t nodes) { unanswered_ = nodes; }
   /// Whether ranks wait for others to make a group.
@@ -144,6 +146,7 @@ class Stall {
   std::set<Rank> meeting_;   // of them, those whose call makes a group
   std::set<Rank> serving_;
   std::set<Rank> readers_;
+  std::set<Rank> lost_;
   std::map<Rank, Activity> activities_;
 };
 

@@ -16,7 +16,7 @@ _MOST_MEMBERS = 4096  # of all groups together, so that the packet stays one
 # A CUDA build has two. A group may have both backends, each with its own numbers from 1 on.
 _RECORDERS = (("_dump_fr_trace_json", ""), ("_dump_nccl_trace_json", " (nccl)"))
 # A group is made once all of its ranks have come.
-_MEETING = ("init_process_group", "_new_process_group_helper", "_store_based_barrier", "new_group", "_new_group_with_tag")
+_MEETING = {"init_process_group", "_new_process_group_helper", "_store_based_barrier", "new_group", "_new_group_with_tag"}
 _OPENING = ("TCPStore__init", "TCPStore__waitForWorkers")
 
 
@@ -26,15 +26,22 @@ def start():
 
 
 def read():
-    """Reads {"groups": {name: {"enqueued", "started", "completed"}}, "waits": {name: active}, "stands": bool,
-    "meets": bool, "serves": bool}; empty without torch."""
+    """Reads {"groups": {name: {"enqueued", "started", "completed"}}, "waits": {name: active}, "uncounted": what
+    it does that is not counted}; empty without torch."""
     library = sys.modules.get("torch._C._distributed_c10d")
     if library is None:
         return {"groups": {}, "waits": {}}
-    stands_in, waits = standing.calls(), _waits_if_counted(library)
-    meets = any(name in _MEETING for name in stands_in) or any(waits.get(name) for name in _OPENING)
-    return {"groups": _groups(library), "waits": waits, "stands": bool(stands_in), "meets": meets,
-            "serves": serving.waits_for_a_request()}
+    waits = _waits_if_counted(library)
+    return {"groups": _groups(library), "waits": waits, "uncounted": _uncounted(waits)}
+
+
+def _uncounted(waits):
+    stands_in, came_to = standing.calls()
+    if not _MEETING.isdisjoint(came_to):
+        return "comes"
+    if not _MEETING.isdisjoint(stands_in) or any(waits.get(name) for name in _OPENING):
+        return "meets"
+    return "stands" if stands_in else "serves" if serving.waits_for_a_request() else ""
 
 
 def finished():

@@ -13,8 +13,10 @@ from .answers import main_thread
 # Both may wait by poll(), of which the kernel tells no descriptor.
 _WAITS_BY_POLL = (("/socketserver.py", "serve_forever"), ("/socket.py", "accept"))
 _QUEUE = ("/queue.py", "get")
+_GRPC = ("/grpc/_server.py", "wait_for_termination")  # its threads, in C++, hand requests to Python's
 _LOADS_DATA = "/torch/utils/data/"  # its threads are no servers
 _BELOW = 3  # frames: the selector, or the queue's condition
+_BELOW_GRPC = 5
 _LISTENS = "0A"  # in /proc/net/tcp
 _SOCKET_THAT_LISTENS = 0x10000  # a flag in /proc/net/unix
 
@@ -30,7 +32,7 @@ def waits_for_a_request():
 
 
 def _listens(frame, ident):
-    if _is_in(frame, _WAITS_BY_POLL):
+    if _is_in(frame, _WAITS_BY_POLL) or _is_in(frame, [_GRPC], _BELOW_GRPC):
         return True
     number = sleeping.kernels_number(ident)
     descriptor = sleeping.first_argument(number) if number else None
@@ -40,8 +42,8 @@ def _listens(frame, ident):
     return bool(watched) and not watched.isdisjoint(_listening())
 
 
-def _is_in(frame, places):
-    for _ in range(_BELOW):
+def _is_in(frame, places, below=_BELOW):
+    for _ in range(below):
         if frame is None:
             return False
         if any(frame.f_code.co_name == name and frame.f_code.co_filename.endswith(file) for file, name in places):

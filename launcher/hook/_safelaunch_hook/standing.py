@@ -17,8 +17,8 @@ _before = {}  # thread → where it waited at the last question, and how often i
 
 
 def calls():
-    """The names of those functions, each as often as a thread is in it."""
-    found, waits = [], {}
+    """The names of those functions, each as often as a thread is in it; and of those to which threads have come since."""
+    found, came, waits = [], [], {}
     for ident, frame in sys._current_frames().items():
         call = _call_of(frame)
         if call is None:
@@ -26,13 +26,12 @@ def calls():
         elif call.f_code.co_name not in _PICKLING:
             # A frame that was seen is marked by its f_trace_lines, which only a tracer would read: to keep the
             # frame would keep its tensors.
-            if not call.f_trace_lines:
-                found.append(call.f_code.co_name)
+            (came if call.f_trace_lines else found).append(call.f_code.co_name)
             call.f_trace_lines = False
     found += [_WAIT for ident, place in waits.items() if _before.get(ident) == place]
     _before.clear()
     _before.update(waits)
-    return found
+    return found, came
 
 
 def _call_of(frame):

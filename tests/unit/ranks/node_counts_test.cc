@@ -11,10 +11,10 @@ using namespace safelaunch::ranks;
 TEST_CASE("a node's counters read back as they were", "[node_counts]") {
   NodeCounts counts{.question = 7, .wrote = true, .others_work = true};
   counts.activities = {{Rank{2}, Activity::working}, {Rank{3}, Activity::stopped}};
-  using Standing = safelaunch::watch::Stall::Standing;
-  for (const Standing standing :
-       {Standing::no, Standing::stands, Standing::meets, Standing::serves}) {
-    counts.ranks[Rank{2}] = {{5, 4, 1}, standing};
+  using safelaunch::watch::Uncounted;
+  for (const Uncounted uncounted : {Uncounted::nothing, Uncounted::comes, Uncounted::stands,
+                                    Uncounted::meets, Uncounted::serves}) {
+    counts.ranks[Rank{2}] = {{5, 4, 1}, uncounted};
     const auto read = counts_from(to_text(counts));
     REQUIRE(read.has_value());
     CHECK(*read == counts);

@@ -17,7 +17,7 @@ class Training {
  public:
   explicit Training(Duration timeout)
       : watch(
-            io, {timeout}, ranks,
+            io, {timeout}, ranks, through,
             [this](const RanksTell& news) {
               if (const auto* stalled = std::get_if<TrainingStalled>(&news))
                 reports.push_back(stalled->report);
@@ -40,6 +40,7 @@ class Training {
   std::vector<watch::StallReport> reports;
   std::function<void()> on_question = [] {};
   std::map<Rank, safelaunch::watch::RankState> ranks;
+  std::set<Rank> through;
   StallWatch watch;
 };
 

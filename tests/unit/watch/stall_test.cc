@@ -119,8 +119,7 @@ TEST_CASE("a stall at the job's own pace is told only where somebody waits, and 
 TEST_CASE("a rank that spins in a call that is not counted does not hide a stall", "[stall]") {
   const auto told = [](bool stands) {
     return is_told([stands](Stall& stall, TimePoint now) {
-      stall.on_counters(Rank{0}, {4, 4}, now,
-                        stands ? Stall::Standing::stands : Stall::Standing::no);
+      stall.on_counters(Rank{0}, {4, 4}, now, stands ? Uncounted::stands : Uncounted::nothing);
       stall.on_counters(Rank{1}, {5, 4}, now);
       stall.on_activity(Rank{0}, Activity::working, now);
     });
@@ -131,13 +130,13 @@ TEST_CASE("a rank that spins in a call that is not counted does not hide a stall
 
 TEST_CASE("ranks that wait for another to make a group stand still, whatever CPU the wait takes",
           "[stall]") {
-  using Standing = Stall::Standing;
   const auto told = [](Stall::Waiting waiting, Activity others) -> std::optional<StallReport> {
     Stall stall({}, kStallStart, 2, waiting);
     for (TimePoint now = kStallStart; now < kStallStart + 2h; now += 1min) {
       if (const auto action = stall.tick(now); action && action->index() == 1)
         return std::get<StallReport>(*action);
-      stall.on_counters(Rank{0}, {0, 0}, now, now > kStallStart ? Standing::meets : Standing::no);
+      stall.on_counters(Rank{0}, {0, 0}, now,
+                        now > kStallStart ? Uncounted::meets : Uncounted::nothing);
       stall.on_counters(Rank{1}, {10, 10}, now);
       stall.on_activity(Rank{0}, Activity::working, now);
       stall.on_activity(Rank{1}, Activity::idling, now);
@@ -153,6 +152,45 @@ TEST_CASE("ranks that wait for another to make a group stand still, whatever CPU
   CHECK_FALSE(told(Stall::Waiting::sleeps, Activity::working));
 }
 
+TEST_CASE("a command that goes on after its ranks were lost is told", "[stall]") {
+  const auto told = [](std::set<Rank> lost) -> std::string {
+    Stall stall({}, kStallStart, 2);
+    for (TimePoint now = kStallStart; now < kStallStart + 2h; now += 1min) {
+      if (const auto action = stall.tick(now); action && action->index() == 1)
+        return describe(std::get<StallReport>(*action));
+      if (now > kStallStart + 5min) {
+        stall.on_lost(lost);
+        continue;
+      }
+      const int reached = static_cast<int>((now - kStallStart) / 1min);
+      for (const int rank : {0, 1}) stall.on_counters(Rank{rank}, {reached, reached}, now);
+    }
+    return {};
+  };
+  CHECK(told({Rank{0}, Rank{1}})
+            .ends_with("; ranks 0 1 have ended, and the command goes on without them"));
+  CHECK(told({}).empty());
+}
+
+TEST_CASE("a rank that has just come to the making of a group is not one that lags", "[stall]") {
+  Stall stall({5s}, kStallStart, 3);
+  std::optional<StallReport> report;
+  const TimePoint comes = kStallStart + 5s;
+  for (TimePoint now = kStallStart; !report; now += 500ms) {
+    const auto action = stall.tick(now);
+    if (action && action->index() == 1) report = std::get<StallReport>(*action);
+    if (!action || action->index() != 0) continue;
+    stall.on_counters(Rank{0}, {10, 10}, now,
+                      now < comes            ? Uncounted::nothing
+                      : now < comes + 2500ms ? Uncounted::comes
+                                             : Uncounted::meets);
+    stall.on_counters(Rank{1}, {10, 10}, now, Uncounted::meets);
+    stall.on_counters(Rank{2}, {10, 10}, now);
+  }
+  CHECK(report->meeting == std::vector<Rank>{{0}, {1}});
+  CHECK(report->lagging == std::vector<Rank>{{2}});
+}
+
 TEST_CASE(
     "a rank that waits in a collective is not the one that is missed in the making of a group",
     "[stall]") {
@@ -161,7 +199,7 @@ TEST_CASE(
   for (TimePoint now = kStallStart; !report; now += 1s) {
     const auto action = stall.tick(now);
     if (action && action->index() == 1) report = std::get<StallReport>(*action);
-    stall.on_counters(Rank{0}, {0, 0}, now, Stall::Standing::meets);
+    stall.on_counters(Rank{0}, {0, 0}, now, Uncounted::meets);
     stall.on_counters(Rank{1}, {11, 10}, now);
   }
   CHECK(report->lagging.empty());
@@ -193,8 +231,8 @@ TEST_CASE("a rank that was stopped before it told its counters is named where ot
 TEST_CASE("a circle of messages stands still though nobody waits in a collective", "[stall]") {
   const auto told = [](bool both) {
     return is_told([both](Stall& stall, TimePoint now) {
-      stall.on_counters(Rank{0}, {4, 4}, now, Stall::Standing::stands);
-      stall.on_counters(Rank{1}, {4, 4}, now, both ? Stall::Standing::stands : Stall::Standing::no);
+      stall.on_counters(Rank{0}, {4, 4}, now, Uncounted::stands);
+      stall.on_counters(Rank{1}, {4, 4}, now, both ? Uncounted::stands : Uncounted::nothing);
     });
   };
   CHECK(told(true));
@@ -202,24 +240,23 @@ TEST_CASE("a circle of messages stands still though nobody waits in a collective
 }
 
 TEST_CASE("ranks that wait for one which waits for a request do not stand still", "[stall]") {
-  using Standing = Stall::Standing;
-  const auto told = [](Standing first, Standing last, Collectives of_first = {4, 4}) {
+  const auto told = [](Uncounted first, Uncounted last, Collectives of_first = {4, 4}) {
     Stall stall({}, kStallStart, 3);
     for (TimePoint now = kStallStart; now < kStallStart + 2h; now += 1min) {
       if (const auto action = stall.tick(now); action && action->index() == 1) return true;
       stall.on_counters(Rank{0}, of_first, now, first);
       stall.on_counters(Rank{1}, {5, 4}, now);
-      stall.on_counters(Rank{2}, last == Standing::no ? Collectives{4, 4} : Collectives{5, 4}, now,
-                        last);
+      stall.on_counters(Rank{2}, last == Uncounted::nothing ? Collectives{4, 4} : Collectives{5, 4},
+                        now, last);
       stall.on_activity(Rank{0}, Activity::working, now);  // it looks at its clock now and then
     }
     return false;
   };
-  CHECK_FALSE(told(Standing::serves, Standing::serves));
-  CHECK(told(Standing::no, Standing::serves));
-  CHECK(told(Standing::serves, Standing::no));              // rank 2 is stuck elsewhere
-  CHECK(told(Standing::serves, Standing::serves, {5, 4}));  // all have begun it
-  CHECK(told(Standing::meets, Standing::serves));
+  CHECK_FALSE(told(Uncounted::serves, Uncounted::serves));
+  CHECK(told(Uncounted::nothing, Uncounted::serves));
+  CHECK(told(Uncounted::serves, Uncounted::nothing));         // rank 2 is stuck elsewhere
+  CHECK(told(Uncounted::serves, Uncounted::serves, {5, 4}));  // all have begun it
+  CHECK(told(Uncounted::meets, Uncounted::serves));
 }
 
 TEST_CASE("a rank that waits for the job's standard input waits for a request", "[stall]") {
@@ -237,7 +274,7 @@ TEST_CASE("a rank that waits for the job's standard input waits for a request", 
 TEST_CASE("the time without a request is no pause of the training", "[stall]") {
   Stall stall({}, kStallStart, 2);
   TimePoint now = kStallStart;
-  const auto answers_for = [&](Duration time, Collectives first, Stall::Standing stands) {
+  const auto answers_for = [&](Duration time, Collectives first, Uncounted stands) {
     for (const TimePoint end = now + time; now < end; now += 1min) {
       if (const auto action = stall.tick(now); action && action->index() == 1) return true;
       stall.on_counters(Rank{0}, first, now, stands);
@@ -245,9 +282,9 @@ TEST_CASE("the time without a request is no pause of the training", "[stall]") {
     }
     return false;
   };
-  CHECK_FALSE(answers_for(3h, {4, 4}, Stall::Standing::serves));
-  CHECK_FALSE(answers_for(2min, {5, 5}, Stall::Standing::no));  // a request
-  CHECK(answers_for(10min, {5, 5}, Stall::Standing::no));
+  CHECK_FALSE(answers_for(3h, {4, 4}, Uncounted::serves));
+  CHECK_FALSE(answers_for(2min, {5, 5}, Uncounted::nothing));  // a request
+  CHECK(answers_for(10min, {5, 5}, Uncounted::nothing));
 }
 
 TEST_CASE(
