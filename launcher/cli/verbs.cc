@@ -16,6 +16,7 @@
 #include "safelaunch/base/paper.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/output/std_streams.h"
+#include "safelaunch/profile/profile.h"
 
 // The first word decides: a verb, another spelling of one, or else an option or the command. All
 // output of a verb reaches the terminal through harmless(), since it may quote texts of others. An
@@ -146,11 +147,20 @@ std::vector<const settings::Option*> options_of(const Verb& verb) {
   return options;
 }
 
+std::string key_of_a_profile(std::string_view word) {
+  std::string key(word);
+  std::ranges::replace(key, '-', '_');
+  return profile::is_key(key)
+             ? fmt::format("; '{}' is a key of a profile (safelaunch profiles schema)", key)
+             : std::string();
+}
+
 Result<settings::ReadWords> read_words_of(const Verb& verb, std::span<const std::string> words,
                                           void* target) {
-  Result<settings::ReadWords> read = settings::read_words(
-      {verb.name, verb.options, verb.rest, verb.again, common_options(), &colour_wish}, words,
-      target);
+  Result<settings::ReadWords> read =
+      settings::read_words({verb.name, verb.options, verb.rest, verb.again, common_options(),
+                            &colour_wish, &verb == &kRunVerb ? key_of_a_profile : nullptr},
+                           words, target);
   if (read && read->wants_help) return read;
   if (read) {
     if (const Result<void> fit = check_number(verb, read->rest); !fit) return fit.error();

@@ -26,8 +26,8 @@ Result<ProcessCount> parse_process_count(std::string_view text) {
   if (const auto it = std::ranges::find(kWords, text); it != kWords.end())
     return ProcessCount{static_cast<CountWord>(it - kWords.begin())};
   return Error{Errc::usage,
-               fmt::format("'{}' is no number of processes: write a number above 0, gpu, xpu, cpu "
-                           "or auto{}",
+               fmt::format("'{}' is no number of processes: write a number above 0, gpu, cpu or "
+                           "auto{}",
                            text, did_you_mean(text, kWords))};
 }
 

@@ -378,6 +378,10 @@ Result<Profile> read_with_parents(const ProfileText& text, const ProfileSource& 
 
 }  // namespace
 
+bool is_key(std::string_view word) {
+  return std::ranges::find(kKeys, word) != kKeys.end();
+}
+
 std::string_view name(Cost cost) {
   return word_for(kCosts, cost);
 }

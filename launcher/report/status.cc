@@ -234,8 +234,10 @@ RunStatus status_of(const RunRecord& run) {
 
 // The status line counts the ranks of each stage first, which are told by name already.
 std::string_view without_counts(std::string_view waiting) {
-  const std::size_t at = waiting.find("waiting for ");
-  return at == std::string_view::npos ? std::string_view() : waiting.substr(at);
+  for (const char* begin : {"waiting for ", "all ranks have stood", "the rank has stood"})
+    if (const std::size_t at = waiting.find(begin); at != std::string_view::npos)
+      return waiting.substr(at);
+  return {};
 }
 
 Json json_of(const RankFigures& figures) {

@@ -198,8 +198,10 @@ void write_logs(const AttemptHistory& attempt, TextWriter& to) {
   if (attempt.ended && !attempt.told.failure) return;
   const std::vector<const RecordedFile*> logs = logs_by_interest(attempt);
   for (std::size_t i = 0; i < std::min(kMostLogs, logs.size()); ++i) {
+    const std::string_view lines = last_lines(before_the_stop(logs[i]->text, attempt), kLogLines);
+    if (lines.empty()) continue;
     to.line(tr("  the last lines of {} ({})", logs[i]->name, tr(extent_in_words(*logs[i]))));
-    to.indented(last_lines(before_the_stop(logs[i]->text, attempt), kLogLines), "    | ");
+    to.indented(lines, "    | ");
   }
   if (logs.size() > kMostLogs) to.line(tr("  and {} logs more", logs.size() - kMostLogs));
 }

@@ -239,7 +239,7 @@ void Attempt::perform(const TakeSegments& take) {
   if (!workers_.running()) return;
   const std::vector<host::LeftFile> found = segments_of_descendants(age(), kLookBeforeStop);
   if (take.remove_later) segments_ = found;
-  if (found.empty() || spec_.directory.empty()) return;
+  if (spec_.directory.empty()) return;
   const auto write = [run = spec_.directory.parent_path(), mark = mark(), found] {
     record_segments_in(run, found, mark);
   };

@@ -111,7 +111,8 @@ constexpr const char* kShownByVerbose = " variables of safelaunch's own (-v show
 std::string line_of(const std::string& name, const SetVariable& variable, bool verbose,
                     const redact::Redactor& redactor) {
   const std::string before = shown(name, variable.before, redactor);
-  const std::string in_place = variable.before ? tr(" in place of {}", before) : std::string();
+  const bool differs = variable.before && variable.before != variable.after;
+  const std::string in_place = differs ? tr(" in place of {}", before) : std::string();
   const std::string now =
       variable.after ? fmt::format("{}={}{}", name, shown(name, variable.after, redactor), in_place)
                      : tr("{} is taken out, which was {}", name, before);

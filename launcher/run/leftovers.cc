@@ -61,6 +61,7 @@ std::vector<host::LeftFile> segments_of_descendants(Duration age_of_attempt, Dur
 
 void record_segments_in(const std::filesystem::path& run_directory,
                         const std::vector<host::LeftFile>& segments, std::string_view mark) {
+  if (segments.empty()) return;
   const Result<UniqueFd> file = open_to_append(run_directory / host::kSegmentRecordFile);
   const std::string lines = host::segment_lines(segments, mark);
   // `safelaunch clean` lists a segment that is not recorded, and leaves it alone.

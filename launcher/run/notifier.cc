@@ -57,10 +57,12 @@ Notice notice_of_end(const report::RunSummary& run) {
   Notice notice{.event = "ended", .text = "the job has ended well"};
   if (!run.attempts.empty()) {
     const report::AttemptSummary& last = run.attempts.back();
-    if (last.failure)
+    if (last.failure) {
       notice = notice_about(last, "failed");
-    else if (run.attempts.size() > 1)
+      if (notice.text.empty()) notice.text = run.stopped_because;  // a signal ended it
+    } else if (run.attempts.size() > 1) {
       notice = {.event = "healed", .text = "the job has ended well with " + last.profile};
+    }
     notice.profile = last.profile;
     notice.attempt = last.number;
   } else if (run.exit_code != 0) {

@@ -67,7 +67,10 @@ bool Walk::is_common(const Option& option) const {
 }
 
 Error Walk::unknown(std::string_view word) const {
-  const std::string hint = did_you_mean_option(grammar_.options, word.substr(0, word.find('=')));
+  const std::string_view name = word.substr(0, word.find('='));
+  std::string hint = did_you_mean_option(grammar_.options, name);
+  if (hint.empty() && grammar_.elsewhere != nullptr && name.starts_with("--"))
+    hint = grammar_.elsewhere(name.substr(2));
   // A run's verb is mostly left out, so its name would puzzle the user.
   if (grammar_.verb == "run") return wrong(fmt::format("unknown option {}{}", word, hint));
   return wrong(fmt::format("{} does not take '{}'{}", grammar_.verb, word, hint));

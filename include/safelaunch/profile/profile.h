@@ -136,6 +136,9 @@ struct ProfileText {
   std::span<const EmbeddedNode> tree{};
 };
 
+/// Whether a profile may have this key at its top.
+[[nodiscard]] bool is_key(std::string_view word);
+
 /// Finds the text of a profile by name, for `extends`.
 using ProfileSource = std::function<Result<ProfileText>(std::string_view name)>;
 

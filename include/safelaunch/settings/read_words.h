@@ -25,6 +25,8 @@ struct Grammar {
   Again again = Again::refused;
   std::span<const Option> common = {};  ///< options of every verb; a verb's own go before them
   void* common_target = nullptr;        ///< the value that these fill
+  /// What a word without its dashes is where it is no option: "; ..."; empty: nothing.
+  std::string (*elsewhere)(std::string_view word) = nullptr;
 };
 
 /// The rest of the words, besides the values.

@@ -130,6 +130,9 @@ TEST_CASE("a wrong option of a verb is told with the way to its help", "[verbs]"
         "help does not take '-x' (safelaunch help --help lists the options)");
   CHECK(refusal_of_words(kRunVerb, {"--rank", "0", "true"}) ==
         "unknown option --rank; did you mean '--ranks'? (safelaunch --help lists the options)");
+  CHECK(refusal_of_words(kRunVerb, {"--on-stall=kill", "true"}) ==
+        "unknown option --on-stall=kill; 'on_stall' is a key of a profile (safelaunch profiles "
+        "schema) (safelaunch --help lists the options)");
 }
 
 TEST_CASE("an option of every verb without its value says what is missing", "[verbs]") {

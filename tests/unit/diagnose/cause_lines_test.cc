@@ -434,6 +434,18 @@ constexpr CauseLine kProofs[] = {
      "AssertionError: MPI environment variables are not set, unable to discover ranks"},
     {"local-rank-argument", "train.py: error: unrecognized arguments: --local-rank=1"},
     {"host-memory-refused", "OSError: [Errno 12] Cannot allocate memory"},
+    {"host-memory-refused",
+     "RuntimeError: [enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't "
+     "allocate memory: you tried to allocate 1073741824 bytes. Error code 12 (Cannot allocate "
+     "memory)"},
+    {"host-memory-refused", "MemoryError"},
+    {"host-memory-refused",
+     "numpy._core._exceptions._ArrayMemoryError: Unable to allocate 7.45 GiB for an array with "
+     "shape (1000000000,) and data type float64"},
+    {"host-memory-refused", "terminate called after throwing an instance of 'std::bad_alloc'"},
+    {"host-memory-refused",
+     "ImportError: libtorch_cpu.so: failed to map segment from shared object: Cannot allocate "
+     "memory"},
     {"thread-limit", "libgomp: Thread creation failed: Resource temporarily unavailable"},
     {"thread-limit",
      "OpenBLAS blas_thread_init: pthread_create failed for thread 3 of 8: Resource temporarily "

@@ -69,7 +69,8 @@ constexpr NearMiss kNearMisses[] = {
     {"hostfile", "none",
      "[WARNING] [runner.py:191:fetch_hostfile] Unable to find hostfile, will proceed with training "
      "with local resources only."},
-    {"abort-at-exit", "none", "terminate called after throwing an instance of 'std::bad_alloc'"},
+    {"abort-at-exit", "host-memory-refused",
+     "terminate called after throwing an instance of 'std::bad_alloc'"},
     {"peer-lost", "connect-failed",
      "RuntimeError: connect to 10.0.0.7<41235> failed : Connection refused"},
     {"peer-lost", "web-unreachable",
@@ -246,6 +247,8 @@ constexpr NearMiss kNearMisses[] = {
     {"local-rank-argument", "bad-arguments",
      "train.py: error: unrecognized arguments: --learning-rate 1"},
     {"host-memory-refused", "none", "[Errno 13] Permission denied: 'memory'"},
+    {"host-memory-refused", "none", "    except MemoryError:"},
+    {"host-memory-refused", "gpu-oom", "torch.OutOfMemoryError: CUDA out of memory."},
     {"thread-limit", "none", "starting a new thread for rank 3"},
     {"jax-barrier", "none",
      "google.api_core.exceptions.DeadlineExceeded: 504 DEADLINE_EXCEEDED: gs://bucket/x"},

@@ -319,8 +319,8 @@ TEST_CASE("a word of --devices means a name, a unique beginning, or a place amon
 TEST_CASE("a number of processes that cannot be read is refused with the nearest word",
           "[topology]") {
   CHECK(parse_process_count("gpus").error().message ==
-        "'gpus' is no number of processes: write a number above 0, gpu, xpu, cpu or auto; did you "
+        "'gpus' is no number of processes: write a number above 0, gpu, cpu or auto; did you "
         "mean 'gpu'?");
   CHECK(parse_process_count("99999999999").error().message ==
-        "'99999999999' is no number of processes: write a number above 0, gpu, xpu, cpu or auto");
+        "'99999999999' is no number of processes: write a number above 0, gpu, cpu or auto");
 }

@@ -91,6 +91,9 @@ TEST_CASE("a status tells once how far the ranks are", "[status]") {
   const std::string text = render(status);
   CHECK(text.find("2/2") == std::string::npos);
   CHECK(text.ends_with("    waiting for rank 1 (idling) 12s/180s\n"));
+  status.waiting =
+      "imported 2/2 · group 0/2 · all ranks have stood still for 8s: ranks 0 1 in a.py:3";
+  CHECK(render(status).ends_with("    all ranks have stood still for 8s: ranks 0 1 in a.py:3\n"));
 }
 
 TEST_CASE("once a job trains its status tells of no waiting", "[status]") {

@@ -120,6 +120,8 @@ TEST_CASE("of a hang the log ends where torchrun tells of our stopping it", "[te
       {"launcher.out", "said\nReceived 15 death signal, shutting down workers\nTraceback\n", 9, 0});
   CHECK(contains(text_of(run_with(attempt)), "    | said\n"));
   CHECK_FALSE(contains(text_of(run_with(attempt)), "Traceback"));
+  attempt.logs.push_back({"rank-0.err", "Received 15 death signal, shutting down workers", 9, 0});
+  CHECK_FALSE(contains(text_of(run_with(attempt)), "rank-0.err"));
   attempt.told.failure->kind = FailureKind::failed;
   CHECK(contains(text_of(run_with(attempt)), "    | Traceback\n"));
 }

@@ -67,6 +67,10 @@ TEST_CASE("the end of a run is told as healed, failed or ended", "[notifier]") {
   run.exit_code = 124;
   CHECK(notice_of_end(run).event == "failed");
   CHECK(notice_of_end(run).exit_status == 124);
+  run.attempts = {hung_attempt()};
+  run.attempts.back().failure->headline.clear();
+  run.stopped_because = "safelaunch was told to stop";
+  CHECK(notice_of_end(run).text == "safelaunch was told to stop");
   run.attempts.clear();
   run.stopped_because = "the host's checks forbid it";
   CHECK(notice_of_end(run).event == "failed");
