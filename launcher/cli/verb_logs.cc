@@ -61,12 +61,15 @@ void LogPrinter::print(bool complete) {
     print(reader_of(file), complete);
 }
 
-Error no_output(const report::RunLine& line, std::optional<int> rank) {
-  if (!rank) return {Errc::usage, fmt::format("run {} has recorded no output", line.run.id)};
-  return {Errc::usage,
-          fmt::format("run {} has no file of rank {}; a launcher's ranks share one stream, unless "
-                      "--rank-files keeps each by itself",
-                      line.run.id, *rank)};
+// A job may be silent; a rank that has no file was asked for by mistake.
+Result<void> no_output(const report::RunLine& line, std::optional<int> rank) {
+  if (rank)
+    return Error{Errc::usage,
+                 fmt::format("run {} has no file of rank {}; a launcher's ranks share one stream, "
+                             "unless --rank-files keeps each by itself",
+                             line.run.id, *rank)};
+  warn(fmt::format("run {} has recorded no output", line.run.id));
+  return {};
 }
 
 bool is_running(const report::KnownRun& run) {

@@ -75,11 +75,6 @@ class Healing(SafelaunchTest):
         self.assertEqual(run.attempts[0]["cause"]["id"], "nccl-not-built", str(run))
         self.assertEqual(len(run.attempts), 2, str(run))
 
-    def test_nccl_without_a_gpu_is_healed_under_torchrun(self):
-        run = self.run_safelaunch(*torchrun("--nproc_per_node=2", DDP, *NCCL_JOB))
-        self.assert_healed_by_gloo(run)
-        self.assertIn("with gloo: loss", run.out)
-
     def test_nccl_without_a_gpu_is_healed_under_own_spawn(self):
         run = self.run_safelaunch("--nproc-per-node", "2", "--", sys.executable, DDP, *NCCL_JOB)
         self.assert_healed_by_gloo(run)
@@ -90,7 +85,7 @@ class Healing(SafelaunchTest):
                                   env=self.environment(ACCELERATE_USE_CPU="true"))
         self.assert_healed_by_gloo(run)
 
-    def test_fsdp2_healed_by_gloo_trains_as_one_process_does(self):
+    def test_fsdp2_healed_by_gloo_under_torchrun_trains_as_one_process_does(self):
         script = self.script(FSDP2_JOB)
         alone = self.run_safelaunch("--only", "--", sys.executable, script)
         healed = self.run_safelaunch(*torchrun("--nproc_per_node=2", script))

@@ -201,6 +201,12 @@ class Logs(RunVerbs):
         self.assertEqual(self.say("logs", run[-6:], "--rank", "1").stdout, "==> attempt-1-basic/rank-1.out <==\nrank 1\n")
         self.assertIn(f"run {run} has no file of rank 7", self.say("logs", "--rank", "7", status=64).stderr)
 
+    def test_the_log_of_a_silent_job_is_empty(self):
+        self.say("--", "true")
+        told = self.say("logs")
+        self.assertEqual(told.stdout, "")
+        self.assertIn("has recorded no output", told.stderr)
+
     def test_a_folder_of_logs_elsewhere_is_found(self):
         self.say("--log-dir", self.folder / "logs", "--nproc-per-node", "1", "--", "echo", "here")
         self.assertIn("here", self.say("logs").stdout)
