@@ -27,13 +27,19 @@ bool is_of_the_script(const Sighting& one) {
   return one.cause->id == cause::kUserException;
 }
 
+/// Whether the ranks that are missing were never seen: such a one may have failed before it came.
+bool never_came(const Evidence& evidence) {
+  return std::ranges::find(evidence.confirmations, cause::kRankNotStarted, &Confirmation::cause) !=
+         evidence.confirmations.end();
+}
+
 /// Whether a printed exception may have been caught: a job that hangs lives on, and where a hook
 /// told of an exception that ended a rank, the others have ended nothing.
 bool was_caught(const Sighting& one, const Evidence& evidence) {
   if (one.source == "exception") return false;
   if (one.cause->scope == Scope::exception)
     return hung(evidence) || !evidence.failure.raised.empty();
-  return is_of_the_script(one) && hung(evidence);
+  return is_of_the_script(one) && hung(evidence) && !never_came(evidence);
 }
 
 /// Whether a line must not count in this case. The words of an abort at the interpreter's end do

@@ -72,11 +72,27 @@ bool crashed(const FailedFirst& first) {
   });
 }
 
+bool is_of_another(const Sighting& one, const FailedFirst& first) {
+  return one.rank && first.rank && one.rank != first.rank;
+}
+
+/// The exception that a program has printed itself before it called sys.exit(1), as hydra does. It
+/// may have printed it about anything.
+const Sighting* printed_before_the_end(const Case& now) {
+  if (!came_to_its_end(now) || now.first.status != ExitStatus(Exited{1})) return nullptr;
+  const auto found = std::ranges::find_if(now.sightings, [&](const Sighting& one) {
+    return one.cause->id == cause::kUserException && !is_of_another(one, now.first);
+  });
+  return found == now.sightings.end() ? nullptr : &*found;
+}
+
 /// The cause of an end that nothing but itself explains.
 CauseChoice of_the_end(const Case& now) {
   const Certainty certainty = now.first.status ? Certainty::confirmed : Certainty::guess;
   if (command_was_killed(now)) return the(now, cause::kCommandKilled, certainty);
   if (crashed(now.first)) return the(now, cause::kRankCrashed, certainty);
+  if (const Sighting* printed = printed_before_the_end(now))
+    return {printed->cause, Certainty::guess};
   if (now.first.rank) return the(now, cause::kRankDied, certainty);
   return the(now, cause::kCommandFailed,
              now.evidence.all_finished ? Certainty::confirmed : Certainty::guess);
@@ -94,10 +110,6 @@ bool crashed_in_nccl(const Case& now) {
   constexpr std::array kCrashes{SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
   return is_death(now.evidence.failure.kind) && inside && killed != nullptr &&
          std::ranges::find(kCrashes, killed->signal) != kCrashes.end();
-}
-
-bool is_of_another(const Sighting& one, const FailedFirst& first) {
-  return one.rank && first.rank && one.rank != first.rank;
 }
 
 /// Whether the line is why the rank ended with 2: Python's status for a script that it cannot open,

@@ -21,6 +21,19 @@ if __name__ == "__main__":
     mp.spawn(work, nprocs=3)
 """
 
+# multiprocessing prints the exception of a rank that has not said who it is, and the first rank waits for it.
+FORKS = """
+import sys, torch.distributed as dist, torch.multiprocessing as mp
+
+def work(rank):
+    if rank == 1: open("no-such-shard")
+    dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{sys.argv[1]}", rank=rank, world_size=2)
+
+ranks = [mp.get_context("fork").Process(target=work, args=(rank,)) for rank in range(2)]
+for rank in ranks: rank.start()
+for rank in ranks: rank.join()
+"""
+
 CATCHES = """
 import os, sys, torch, torch.distributed as dist, torch.multiprocessing as mp
 
@@ -151,6 +164,12 @@ class Deaths(SafelaunchTest):
     def test_a_rank_that_is_killed_before_init_ends_the_job_of_mp_spawn(self):
         run = self.run_safelaunch(*DEADLINES, sys.executable, self.script(SPAWN), "kill", str(free_port()))
         self.assert_named(run, 2, 137)
+
+    def test_a_rank_that_failed_before_anybody_knew_it_is_told_with_its_exception(self):
+        run = self.run_safelaunch("--init-timeout", "5s", "--quiet-timeout", "2s", "--", sys.executable, self.script(FORKS), free_port())
+        self.assert_status(run, 124)
+        self.assertEqual([attempt["cause"]["id"] for attempt in run.attempts], ["user-exception"], str(run))
+        self.assertRegex(run.err, r"\| FileNotFoundError: .*no-such-shard")
 
     def test_a_script_that_catches_the_failure_of_its_ranks_and_starts_others_goes_on(self):
         run = self.run_safelaunch(*DEADLINES, sys.executable, self.script(CATCHES), "0", str(free_port()))

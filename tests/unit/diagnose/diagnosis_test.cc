@@ -550,6 +550,33 @@ TEST_CASE("a rank that ends with sys.exit(1) has chosen it, whatever was printed
   }
 }
 
+TEST_CASE("an exception that was printed before sys.exit(1) may be its reason", "[diagnosis]") {
+  diagnose::Evidence evidence;
+  evidence.failure.kind = FailureKind::rank_died;
+  evidence.failure.ended = {{Rank{0}, {}, Exited{1}}};
+  evidence.finished = {Rank{0}};
+  const std::string traceback =
+      "Traceback (most recent call last):\n  File \"a.py\", line 3\nRuntimeError: no data\n"
+      "Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace.\n";
+  evidence.output = {{"stderr", std::nullopt, traceback}};
+  CHECK(diagnosed(evidence).failure.cause == "user-exception");
+  CHECK(diagnosed(evidence).failure.certainty == Certainty::guess);
+  CHECK(stops(diagnosed(evidence), diagnose::StopReason::users_own));
+  evidence.output = {{"rank-1.err", Rank{1}, traceback}};
+  CHECK(diagnosed(evidence).failure.cause == "rank-died");
+}
+
+TEST_CASE("a rank that never came may have failed by the exception that was printed",
+          "[diagnosis]") {
+  Evidence evidence = hang(Stage::rendezvous, {{Rank{1}, Activity::idling, "", ""}});
+  evidence.confirmations = {{"rank-not-started", "The world has 2 ranks, and 1 came"}};
+  CHECK(diagnosed(evidence).failure.cause == "rank-not-started");
+  evidence.output = {{"stderr", std::nullopt,
+                      "Traceback (most recent call last):\n  File \"a.py\", line 3\n"
+                      "FileNotFoundError: [Errno 2] No such file or directory: '/data/1.bin'\n"}};
+  CHECK(diagnosed(evidence).failure.cause == "user-exception");
+}
+
 TEST_CASE("a rank that ends in order with 2 tells why: no script, or words that it refuses",
           "[diagnosis]") {
   const auto cause_of = [](const std::string& line, int status) {
