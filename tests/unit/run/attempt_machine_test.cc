@@ -340,6 +340,17 @@ TEST_CASE("ranks that work are told, and never ended", "[attempt]") {
   CHECK_FALSE(attempt.did<StopJob>());
 }
 
+TEST_CASE("a command that goes on after its ranks is told, and never ended", "[attempt]") {
+  Told attempt({.grace = {.of_ranks = 30s, .in_all = 30s}, .kill_on_stall = true});
+  attempt.on(TrainingBegan{});
+  watch::StallReport report{600s, {Rank{0}, Rank{1}}, {}};
+  report.activities = {{Rank{0}, Activity::dead}, {Rank{1}, Activity::dead}};
+  attempt.on(TrainingStalled{report});
+  attempt.ranks_answer();
+  CHECK(attempt.said().find("the command goes on without them") != std::string::npos);
+  CHECK_FALSE(attempt.did<StopJob>());
+}
+
 TEST_CASE("where the user wants it, a standstill in training ends the job politely", "[attempt]") {
   Told attempt({.grace = {.of_ranks = 30s, .in_all = 30s}, .kill_on_stall = true});
   attempt.on(TrainingBegan{});
