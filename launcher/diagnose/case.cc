@@ -27,19 +27,14 @@ bool is_of_the_script(const Sighting& one) {
   return one.cause->id == cause::kUserException;
 }
 
-/// Whether the ranks that are missing were never seen: such a one may have failed before it came.
-bool never_came(const Evidence& evidence) {
-  return std::ranges::find(evidence.confirmations, cause::kRankNotStarted, &Confirmation::cause) !=
-         evidence.confirmations.end();
-}
-
 /// Whether a printed exception may have been caught: a job that hangs lives on, and where a hook
 /// told of an exception that ended a rank, the others have ended nothing.
 bool was_caught(const Sighting& one, const Evidence& evidence) {
   if (one.source == "exception") return false;
   if (one.cause->scope == Scope::exception)
     return hung(evidence) || !evidence.failure.raised.empty();
-  return is_of_the_script(one) && hung(evidence) && !never_came(evidence);
+  // A rank that was never seen may have failed before it came.
+  return is_of_the_script(one) && hung(evidence) && !proved(evidence, cause::kRankNotStarted);
 }
 
 /// Whether a line must not count in this case. The words of an abort at the interpreter's end do
@@ -100,6 +95,12 @@ std::optional<ExitStatus> status_for_cause(const Evidence& evidence, std::option
 
 }  // namespace
 
+bool proved(const Evidence& evidence, std::string_view cause) {
+  return stands_still(evidence) &&
+         std::ranges::find(evidence.confirmations, cause, &Confirmation::cause) !=
+             evidence.confirmations.end();
+}
+
 Case open_case(const Evidence& evidence, const Catalogue& catalogue) {
   std::vector<Sighting> all;
   for (const RankRaised& exception : evidence.failure.raised) {
@@ -110,6 +111,11 @@ Case open_case(const Evidence& evidence, const Catalogue& catalogue) {
   }
   for (const RankRaised& exception : evidence.hidden)
     std::ranges::move(sightings(exception, catalogue), std::back_inserter(all));
+  for (const RankRaised& exception : evidence.nameless)
+    for (Sighting& one : sightings(exception, catalogue)) {
+      one.rank.reset();
+      all.push_back(std::move(one));
+    }
   FirstSigns signs = signs_of(evidence, all);
   const auto rank = first_failed(signs);
   const FailedFirst first{rank, status_for_cause(evidence, rank)};

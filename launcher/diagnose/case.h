@@ -34,6 +34,10 @@ struct Case {
   return hung(evidence) || evidence.failure.kind == FailureKind::stalled;
 }
 
+/// Whether the job waits, and answers of the ranks, a silent driver or a standstill prove the
+/// cause.
+[[nodiscard]] bool proved(const Evidence& evidence, std::string_view cause);
+
 /// The rank whose own lines show the cause; none if the cause is no reason by itself.
 [[nodiscard]] std::optional<Rank> shows(const Cause& cause, const std::vector<Sighting>& lines);
 

@@ -162,14 +162,6 @@ const Cause* shown_by_stack(const Catalogue& catalogue, const MissingRank& missi
   return shown;
 }
 
-/// Whether the job waits, and answers of the ranks, a silent driver or a standstill prove the
-/// cause.
-bool proved(const Evidence& evidence, std::string_view cause) {
-  return stands_still(evidence) &&
-         std::ranges::find(evidence.confirmations, cause, &Confirmation::cause) !=
-             evidence.confirmations.end();
-}
-
 /// The ranks that lost a peer where another rank came to its end in order: confirmed where that one
 /// was seen to end first.
 CauseChoice of_one_that_left(const Case& now) {
@@ -271,6 +263,20 @@ bool aborted_at_its_end(const Case& now) {
           now.first.status == ExitStatus(Exited{128 + SIGABRT}));
 }
 
+/// The cause of a standstill in training: the exception of a rank that others wait for, which waits
+/// itself before the exception comes out.
+CauseChoice of_standstill(const Case& now) {
+  const std::vector<MissingRank>& missing = now.evidence.failure.missing;
+  for (const RankRaised& raised : now.evidence.hidden) {
+    if (std::ranges::find(missing, raised.rank, &MissingRank::rank) == missing.end()) continue;
+    const auto shown = std::ranges::find(now.sightings, raised.rank, &Sighting::rank);
+    if (shown != now.sightings.end() && shown->cause->kind == Kind::cause)
+      return {shown->cause, certainty_of(*shown)};
+  }
+  return the(now, cause::kTrainingStalled,
+             missing.empty() ? Certainty::guess : Certainty::confirmed);
+}
+
 /// The cause that the state of the system proves, whatever the output says; none if nothing does.
 CauseChoice by_state(const Case& now) {
   const Evidence& evidence = now.evidence;
@@ -291,9 +297,7 @@ CauseChoice by_state(const Case& now) {
   for (const char* cause : {cause::kDriverSilent, cause::kStaleInitFile, cause::kRanksDisagree,
                             cause::kMessagesInACircle})
     if (proved(evidence, cause)) return the(now, cause, Certainty::confirmed);
-  if (evidence.failure.kind == FailureKind::stalled)
-    return the(now, cause::kTrainingStalled,
-               evidence.failure.missing.empty() ? Certainty::guess : Certainty::confirmed);
+  if (evidence.failure.kind == FailureKind::stalled) return of_standstill(now);
   return {};
 }
 

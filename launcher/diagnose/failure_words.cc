@@ -28,7 +28,8 @@ bool is_chained(std::string_view line) {
 /// Whether the line cannot belong to a message above it.
 bool begins_anew(std::string_view line) {
   return line.starts_with('[') || line.starts_with("===") || line.starts_with("terminate called") ||
-         line.starts_with("-- Process ") || has_glog_head(line);
+         line.starts_with("-- Process ") || line.starts_with("Fatal Python error: ") ||
+         has_glog_head(line) || has_date(line);
 }
 
 /// Reads the lines of one rank (or of all that are untagged), one after another.

@@ -42,6 +42,15 @@ bool is_warning(std::string_view line) {
   return by_level || line.find("Warning: ") != std::string_view::npos;
 }
 
+/// Whether the line goes on behind these characters, where 0 stands for any digit.
+bool begins_as(std::string_view shape, std::string_view line) {
+  const auto fits = [](char want, char is) {
+    return want == '0' ? is >= '0' && is <= '9' : want == is;
+  };
+  return line.size() > shape.size() &&
+         std::ranges::equal(shape, line.substr(0, shape.size()), fits);
+}
+
 LineKind kind_of(std::string_view line) {
   const std::size_t nccl = line.find(" NCCL ");
   if (nccl != std::string_view::npos) {
@@ -83,13 +92,13 @@ std::optional<int> number_after(std::string_view text, std::string_view words) {
 }
 
 bool has_glog_head(std::string_view line) {
-  constexpr std::string_view kShape = "W0000 00:00:00";
-  const auto fits = [](char want, char is) {
-    return want == '0' ? is >= '0' && is <= '9' : want == is;
-  };
-  return line.size() > kShape.size() &&
-         std::string_view("IWEF").find(line.front()) != std::string_view::npos &&
-         std::ranges::equal(kShape.substr(1), line.substr(1, kShape.size() - 1), fits);
+  constexpr std::string_view kLevels = "IWEF";
+  return !line.empty() && kLevels.find(line.front()) != std::string_view::npos &&
+         begins_as("0000 00:00:00", line.substr(1));
+}
+
+bool has_date(std::string_view line) {
+  return begins_as("0000-00-00 00:00:00", line) || begins_as("0000-00-00T00:00:00", line);
 }
 
 void for_each_line(std::string_view text, const std::function<void(const LogLine&)>& visit) {

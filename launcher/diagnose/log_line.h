@@ -38,6 +38,10 @@ void for_each_line(std::string_view text, const std::function<void(const LogLine
 /// torch/…".
 [[nodiscard]] bool has_glog_head(std::string_view line);
 
+/// Whether the line begins with a date and a time, as logging, absl and XLA write them: "2026-11-29
+/// 09:04:06.116501: F external/…".
+[[nodiscard]] bool has_date(std::string_view line);
+
 /// Splits "package.SomeError: text" into type and message. The type is empty where the line does
 /// not end a traceback: its last word must end in Error, Exception, Interrupt, Exit or Warning.
 struct ErrorLine {

@@ -303,6 +303,10 @@ void RankMachine::hear_body(ProcessId process, const watch::HookMessage& message
     actions_.push_back(TellNotice{fmt::format("{} is refused: {}", refusal->what, refusal->why)});
   else if (const auto* fault = std::get_if<watch::HookFault>(&message.body))
     actions_.push_back(RecordSome{report::record::HookError{fault->where, fault->error}});
+  constexpr std::size_t kMostNameless = 4;
+  const auto* ended = std::get_if<watch::HookException>(&message.body);
+  if (ended != nullptr && !message.rank && seen_.raised_nameless.size() < kMostNameless)
+    seen_.raised_nameless.push_back(ended->raised);
   if (message.rank && is_rank(*message.rank, process)) note_deed(*message.rank, message, now);
 }
 

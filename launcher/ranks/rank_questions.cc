@@ -186,6 +186,36 @@ void AnswersOfNodes::close() {
   open_.clear();
 }
 
+std::vector<watch::ExceptionTold> held_back(const RankAnswers& answers) {
+  const auto is_common = [&](const watch::ExceptionTold& told) {
+    return std::ranges::all_of(answers.stacks, [&](const auto& one) {
+      const auto& handled = one.second.handled;
+      return handled && handled->raised.type == told.raised.type && handled->where == told.where;
+    });
+  };
+  std::vector<watch::ExceptionTold> held;
+  for (const auto& [rank, stack] : answers.stacks)
+    if (stack.handled && stack.handled->leaves && !is_common(*stack.handled)) {
+      held.push_back(*stack.handled);
+      held.back().raised.rank = rank;
+    }
+  return held;
+}
+
+std::string in_words(const watch::ExceptionTold& told) {
+  constexpr std::size_t kLongest = 200;
+  std::string text = told.raised.type;
+  if (!told.raised.message.empty())
+    text += fmt::format(
+        ": {}", cut(told.raised.message.substr(0, told.raised.message.find('\n')), kLongest));
+  return told.where.empty() ? text : text + " in " + told.where;
+}
+
+std::string describe_held_back(const watch::ExceptionTold& told) {
+  return fmt::format("rank {} raised {}, and waits before anybody sees it", told.raised.rank.value,
+                     in_words(told));
+}
+
 std::string who_waits_for_whom(const Failure& waiting, const RankAnswers& answers) {
   if (waiting.missing.empty())
     return fmt::format("{} all wait in {}", rank_list(waiting.waiting),
@@ -249,7 +279,10 @@ Failure verdict_of(const watch::StallReport& report, const RankAnswers& answers)
   for (const Rank rank : behind.empty() ? verdict.waiting : behind)
     if (std::ranges::find(placed, rank) == placed.end()) placed.push_back(rank);
   if (placed.empty()) placed = all_with_a_stack(answers);
-  verdict.proof = text + silence_of(behind, report, answers) + places_of(placed, answers);
+  text += silence_of(behind, report, answers);
+  for (const watch::ExceptionTold& told : held_back(answers))
+    text += "; " + describe_held_back(told);
+  verdict.proof = text + places_of(placed, answers);
   return verdict;
 }
 

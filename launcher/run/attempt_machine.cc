@@ -49,13 +49,6 @@ bool is_torchrun(job::Launcher launcher) {
   return launcher == job::Launcher::torchrun || launcher == job::Launcher::accelerate;
 }
 
-// Where a command goes on after its ranks, nobody saw their status: they may have left in order.
-bool goes_on_alone(const Failure& stall) {
-  return !stall.missing.empty() && std::ranges::all_of(stall.missing, [](const MissingRank& one) {
-    return one.activity == Activity::dead;
-  });
-}
-
 launch::StopWanted sweep() {
   return {launch::StopMode::sweep, SIGTERM, launch::kSweepGrace};
 }
@@ -196,7 +189,7 @@ void AttemptMachine::tell_stall(const watch::StallReport& report, const ranks::R
   if (!report.working.empty())
     return tell({describe(verdict), std::string(report::record::Stall::kWorks)});
   tell({describe(verdict), std::string(report.again ? report::record::Stall::kAgain : "")});
-  if (!rules_.kill_on_stall || goes_on_alone(verdict)) return;
+  if (!rules_.kill_on_stall || report.all_ended) return;
   outcome_.verdict = verdict;
   note_failure(now);
   actions_.push_back(RecordVerdict{verdict});

@@ -61,24 +61,6 @@ void take_verdict(const Failure& verdict, const ranks::RankAnswers& answers,
   for (MissingRank& missing : evidence.failure.missing) take_answer(answers, missing);
 }
 
-// "KeyError: 'labels' in train.py:18 load"
-std::string in_words(const watch::ExceptionTold& told) {
-  constexpr std::size_t kLongest = 200;
-  std::string text = told.raised.type;
-  if (!told.raised.message.empty())
-    text += fmt::format(
-        ": {}", cut(told.raised.message.substr(0, told.raised.message.find('\n')), kLongest));
-  return told.where.empty() ? text : text + " in " + told.where;
-}
-
-// Whether all ranks handle the same: a program may well run from within an `except`.
-bool is_common(const watch::ExceptionTold& told, const ranks::RankAnswers& answers) {
-  return std::ranges::all_of(answers.stacks, [&](const auto& one) {
-    const auto& handled = one.second.handled;
-    return handled && handled->raised.type == told.raised.type && handled->where == told.where;
-  });
-}
-
 // Whether the main thread waits for another thread of its process, or for what one was to hand it:
 // by Python's own library, and not in a sleep or in a call that has nothing to do with it.
 bool waits_for_a_thread(const MissingRank& missing) {
@@ -92,25 +74,23 @@ bool waits_for_a_thread(const MissingRank& missing) {
 // Adds the exceptions that nobody prints: a rank waits before its exception comes out, or waits for
 // a thread or a child that has gone.
 void take_hidden(const ranks::RanksSeen& ranks, diagnose::Evidence& evidence) {
-  if (evidence.failure.kind != FailureKind::hung) return;
+  const FailureKind kind = evidence.failure.kind;
+  if (kind != FailureKind::hung && kind != FailureKind::stalled) return;
   const auto before = std::ranges::find(ranks.raised_before, false, &RankRaised::communication);
   if (before != ranks.raised_before.end())
     evidence.remarks.push_back(
         fmt::format("rank {} had raised {}, and the launcher started the ranks again",
-                    before->rank.value, in_words({*before, ""})));
-  for (const auto& [rank, stack] : ranks.answers.stacks) {
-    if (!stack.handled || !stack.handled->leaves || is_common(*stack.handled, ranks.answers))
-      continue;
-    evidence.hidden.push_back(stack.handled->raised);
-    evidence.remarks.push_back(fmt::format("rank {} raised {}, and waits before anybody sees it",
-                                           rank.value, in_words(*stack.handled)));
+                    before->rank.value, ranks::in_words({*before, ""})));
+  for (watch::ExceptionTold& told : ranks::held_back(ranks.answers)) {
+    evidence.remarks.push_back(ranks::describe_held_back(told));
+    evidence.hidden.push_back(std::move(told.raised));
   }
   for (const MissingRank& missing : evidence.failure.missing) {
     if (const auto thread = ranks.threads_raised.find(missing.rank);
         thread != ranks.threads_raised.end()) {
       if (waits_for_a_thread(missing)) evidence.hidden.push_back(thread->second.raised);
       evidence.remarks.push_back(fmt::format("a thread of rank {} raised {}", missing.rank.value,
-                                             in_words(thread->second)));
+                                             ranks::in_words(thread->second)));
     }
     if (const auto child = ranks.children_died.find(missing.rank);
         child != ranks.children_died.end())
@@ -310,6 +290,10 @@ void take_absent(const AttemptRecord& record, const AttemptContext& context,
   evidence.confirmations.push_back(
       {cause::kRankNotStarted, fmt::format("The world is said to have {} ranks, and {} came", world,
                                            evidence.failure.waiting.size())});
+  evidence.nameless = record.ranks.raised_nameless;
+  for (const RankRaised& one : evidence.nameless)
+    evidence.remarks.push_back(
+        fmt::format("a process that came as no rank raised {}", ranks::in_words({one, ""})));
 }
 
 // 2 is argparse's status for arguments that it does not know.

@@ -30,13 +30,9 @@ Collectives furthest(const std::map<Rank, Collectives>& counters) {
   return most;
 }
 
-bool is(Activity activity, const std::map<Rank, Activity>& activities, Rank rank) {
-  const auto seen = activities.find(rank);
-  return seen != activities.end() && seen->second == activity;
-}
-
 bool is_stopped(const std::map<Rank, Activity>& activities, Rank rank) {
-  return is(Activity::stopped, activities, rank);
+  const auto seen = activities.find(rank);
+  return seen != activities.end() && seen->second == Activity::stopped;
 }
 
 std::string how_far(Collectives behind, Collectives most) {
@@ -230,7 +226,8 @@ StallReport Stall::report(TimePoint now) const {
   report.activities = activities_;
   for (const Rank rank : lost_) report.activities[rank] = Activity::dead;
   report.lagging.assign(lost_.begin(), lost_.end());
-  if (!lost_.empty()) return report;
+  report.all_ended = !lost_.empty();
+  if (report.all_ended) return report;
   report.meeting.assign(meeting_.begin(), meeting_.end());
   if (somebody_meets()) {
     for (const auto& [rank, answered] : answered_at_)
@@ -262,7 +259,7 @@ std::string describe(const StallReport& report) {
                         report.meeting.size() == 1 ? "waits" : "wait",
                         report.lagging.empty() ? "others" : rank_list(report.lagging));
   if (report.lagging.empty() || !report.meeting.empty()) return text;
-  if (is(Activity::dead, report.activities, report.lagging.front()))
+  if (report.all_ended)
     return text + fmt::format("; {} {} ended, and the command goes on without {}",
                               rank_list(report.lagging),
                               report.lagging.size() == 1 ? "has" : "have",

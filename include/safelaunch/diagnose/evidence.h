@@ -55,6 +55,9 @@ struct Evidence {
   /// Exceptions that ended no rank, and keep one from the others: a rank that waits in a `finally`,
   /// a thread for which the rank waits.
   std::vector<RankRaised> hidden;
+  /// Exceptions that ended processes which came as no rank, where ranks are missing that never
+  /// came: their rank is 0.
+  std::vector<RankRaised> nameless;
   /// Exceptions that ended the ranks' life before this one: their launcher has started them again.
   std::vector<RankRaised> raised_before;
   std::optional<ExitStatus> command;  ///< the status of the command, if it ended by itself

@@ -115,6 +115,17 @@ class AnswersOfNodes {
   RankAnswers answers_;
 };
 
+/// The exceptions that ranks handle while they wait, and that nobody sees before these waits end:
+/// each goes on to its caller, as from a `finally`. None that all ranks handle alike, since a
+/// program may well run from within an `except`.
+[[nodiscard]] std::vector<watch::ExceptionTold> held_back(const RankAnswers& answers);
+
+/// "KeyError: 'labels' in train.py:18 load".
+[[nodiscard]] std::string in_words(const watch::ExceptionTold& told);
+
+/// "rank 1 raised KeyError: 'labels' in train.py:18 load, and waits before anybody sees it".
+[[nodiscard]] std::string describe_held_back(const watch::ExceptionTold& told);
+
 /// "rank 0 has waited 12s in group for rank 1 (idling: sleeping in hrtimer_nanosleep), which is in
 /// train.py:50 never_reaches_init": for whoever ends a job that waits.
 [[nodiscard]] std::string who_waits_for_whom(const Failure& waiting, const RankAnswers& answers);

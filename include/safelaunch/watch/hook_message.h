@@ -87,8 +87,10 @@ struct HookFault {
   std::string error;
 };
 
-/// An exception ends the process; the RankRaised is among the events.
-struct HookException {};
+/// An exception ends the process. Where it is a rank, the RankRaised is among the events, too.
+struct HookException {
+  RankRaised raised;
+};
 
 /// The interpreter ends in order.
 struct HookExit {

@@ -41,6 +41,7 @@ struct StallReport {
   /// well go on: a long evaluation, or a loop without an end.
   std::vector<Rank> working{};
   std::vector<Rank> meeting{};  ///< ranks that wait until others make a group with them
+  bool all_ended = false;       ///< the command goes on without its ranks
 };
 
 /// "no output and no collective finished for 10min; rank 3 is behind (41 of 42 collectives begun)".

@@ -62,6 +62,19 @@ TEST_CASE("a traceback in torch's log has the head of its first line on each", "
             .empty());
 }
 
+TEST_CASE("a message ends at a dated line of another process, and at an abort", "[failure_words]") {
+  const std::string own =
+      "Traceback (most recent call last):\n  File \"a.py\", line 6, in <module>\n"
+      "ValueError: no such dataset\nlook in /data\n";
+  for (const char* next : {"2026-11-29 09:04:06.116501: F xla/client.h:79] Terminating process",
+                           "2026-11-29T09:04:06+00:00 ERROR gone", "Fatal Python error: Aborted"}) {
+    const auto all =
+        tracebacks(own + next + "\nRPC: /tensorflow.CoordinationService/RegisterTask\n");
+    REQUIRE(all.size() == 1);
+    CHECK(all[0].message == "no such dataset\nlook in /data");
+  }
+}
+
 TEST_CASE("an exception and the one it arose from are one traceback", "[failure_words]") {
   const auto all = tracebacks(data("launchers/chained.txt"));
   REQUIRE(all.size() == 1);

@@ -237,6 +237,20 @@ TEST_CASE("a rank has finished that says so, and not after an exception", "[rank
   CHECK(job.seen().finished.empty());
 }
 
+TEST_CASE("the exception of a process that came as no rank is kept, a few of them",
+          "[rank_machine]") {
+  Told job;
+  job.starts(0);
+  watch::HookMessage nameless;
+  nameless.name = "exception";
+  nameless.body = watch::HookException{RankRaised{Rank{}, {}, "ValueError", "no data", ""}};
+  for (int i = 0; i < 9; ++i) job.on(HookSpoke{process_of(1), nameless});
+  CHECK(job.seen().raised_nameless.size() == 4);
+  CHECK(job.seen().raised_nameless.front().type == "ValueError");
+  job.body(0, "exception", watch::HookException{});
+  CHECK(job.seen().raised_nameless.size() == 4);
+}
+
 TEST_CASE("a rank that ends in order while the job is stopped has finished too", "[rank_machine]") {
   Told job;
   job.starts(0);

@@ -344,7 +344,7 @@ TEST_CASE("a command that goes on after its ranks is told, and never ended", "[a
   Told attempt({.grace = {.of_ranks = 30s, .in_all = 30s}, .kill_on_stall = true});
   attempt.on(TrainingBegan{});
   watch::StallReport report{600s, {Rank{0}, Rank{1}}, {}};
-  report.activities = {{Rank{0}, Activity::dead}, {Rank{1}, Activity::dead}};
+  report.all_ended = true;
   attempt.on(TrainingStalled{report});
   attempt.ranks_answer();
   CHECK(attempt.said().find("the command goes on without them") != std::string::npos);

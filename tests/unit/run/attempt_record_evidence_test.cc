@@ -198,6 +198,23 @@ TEST_CASE("a rank that waits before its exception comes out is the culprit", "[e
   CHECK(diagnose::exit_status_of(evidence, found) == 124);
 }
 
+TEST_CASE("an exception that a rank holds back in training is why the others stand still",
+          "[evidence]") {
+  AttemptRecord record = one_raised_and_waits();
+  record.verdict = Failure{.kind = FailureKind::stalled,
+                           .stage = Stage::collective,
+                           .waiting = {Rank{0}},
+                           .missing = {{.rank = Rank{1}}}};
+  record.ranks.answers.collectives.clear();
+  const auto found = [&] {
+    return diagnose::diagnose(make_evidence(record, by_script()), diagnose::Catalogue::builtin());
+  };
+  CHECK(found().failure.cause == "user-exception");
+  CHECK(found().failure.first == Rank{1});
+  record.verdict->missing = {{.rank = Rank{0}}};
+  CHECK(found().failure.cause == "training-stalled");  // nobody waits for the one that raised
+}
+
 TEST_CASE("an exception that all ranks handle alike keeps none of them away", "[evidence]") {
   AttemptRecord record = one_raised_and_waits();
   record.ranks.answers.stacks[Rank{0}].handled = record.ranks.answers.stacks[Rank{1}].handled;
@@ -350,6 +367,8 @@ TEST_CASE("a world larger than what was started is told apart from a rank that s
         .failure.cause;
   };
   CHECK(cause(by_script()) == "rank-not-started");
+  record.ranks.raised_nameless = {{Rank{}, {}, "RuntimeError", "bad shard", ""}};
+  CHECK(cause(by_script()) == "user-exception");
   AttemptContext nodes = by_script();
   nodes.nodes = 2;  // it may run on the other one
   CHECK(cause(nodes) == "rank-missing");

@@ -172,6 +172,20 @@ TEST_CASE("a command that goes on after its ranks were lost is told", "[stall]")
   CHECK(told({}).empty());
 }
 
+TEST_CASE("a rank that was seen to end, and is one of those that lag, has not left alone",
+          "[stall]") {
+  Stall stall({}, kStallStart, 2);
+  for (const int rank : {0, 1}) stall.on_counters(Rank{rank}, {3 - rank, 2 - rank, 1}, kStallStart);
+  stall.on_activity(Rank{1}, Activity::dead, kStallStart);
+  std::string told;
+  for (TimePoint now = kStallStart; told.empty() && now < kStallStart + 2h; now += 1min) {
+    const auto action = stall.tick(now);
+    if (action && action->index() == 1) told = describe(std::get<StallReport>(*action));
+    for (const int rank : {0, 1}) stall.on_counters(Rank{rank}, {3 - rank, 2 - rank, 1}, now);
+  }
+  CHECK(told.ends_with("; rank 1 is behind (2 of 3 collectives begun)"));
+}
+
 TEST_CASE("a rank that has just come to the making of a group is not one that lags", "[stall]") {
   Stall stall({5s}, kStallStart, 3);
   std::optional<StallReport> report;
