@@ -82,6 +82,20 @@ FirstSigns signs_of(const Evidence& evidence, const std::vector<Sighting>& raise
   return signs;
 }
 
+/// The rank that printed its reason and ended in order, where the first to fail was killed: whoever
+/// started the ranks ended the others for it, as vLLM's engine does.
+std::optional<Rank> left_with_a_reason(const std::vector<Sighting>& all, const FailedFirst& first,
+                                       const Evidence& evidence) {
+  if (first.status != ExitStatus(Signaled{SIGKILL}) &&
+      first.status != ExitStatus(Signaled{SIGTERM}))
+    return std::nullopt;
+  const auto reason = std::ranges::find_if(all, [&](const Sighting& one) {
+    return one.rank && one.rank != first.rank && is_reason(one) &&
+           std::ranges::find(evidence.finished, *one.rank) != evidence.finished.end();
+  });
+  return reason == all.end() ? std::nullopt : reason->rank;
+}
+
 /// The status that may show the cause: what anybody's words say of it counts, too.
 std::optional<ExitStatus> status_for_cause(const Evidence& evidence, std::optional<Rank> rank) {
   const auto seen = std::ranges::find_if(evidence.failure.ended, [&](const RankExited& ended) {
@@ -118,9 +132,13 @@ Case open_case(const Evidence& evidence, const Catalogue& catalogue) {
     }
   FirstSigns signs = signs_of(evidence, all);
   const auto rank = first_failed(signs);
-  const FailedFirst first{rank, status_for_cause(evidence, rank)};
+  FailedFirst first{rank, status_for_cause(evidence, rank)};
   for (const Output& output : evidence.output)
     std::ranges::move(sightings(output, catalogue), std::back_inserter(all));
+  if (const auto left = left_with_a_reason(all, first, evidence)) {
+    signs.raised_cause = left;
+    first = {left, std::nullopt};
+  }
   if (first.status)
     std::ranges::move(sightings(*first.status, first.rank, catalogue), std::back_inserter(all));
   std::erase_if(all, [&](const Sighting& one) { return misleads(one, evidence); });

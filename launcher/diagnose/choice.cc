@@ -126,6 +126,9 @@ bool explains_usage(const Sighting& one, const Case& now) {
 /// exception of Python ends a rank with 1.
 bool may_explain(const Sighting& one, const Case& now) {
   if (is_of_another(one, now.first) || one.cause->scope == Scope::exception) return false;
+  if (one.cause->id == cause::kUserException && was_killed(now.first) &&
+      now.evidence.finished.empty())
+    return false;
   return !came_to_its_end(now) || explains_usage(one, now) ||
          one.line.find("NCCL") != std::string::npos;
 }

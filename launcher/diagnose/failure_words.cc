@@ -69,6 +69,7 @@ class Reader {
     now_.rank = rank_ ? rank_ : std::exchange(rank_of_next_, std::nullopt);
     now_.line = line.number;
     keep(line.text.substr(line.text.find(kBegin)));
+    place_ = line.place;
     state_ = State::frames;
   }
 
@@ -79,6 +80,7 @@ class Reader {
   }
 
   void read_frame(const LogLine& line) {
+    if (line.place != place_) return;  // of another process
     const std::string_view text = without_head(line.text);
     keep(text);
     if (text.starts_with(' ') || text.starts_with('\t')) return;
@@ -98,7 +100,8 @@ class Reader {
       return;
     }
     const bool another = line.text.find(kBegin) != std::string_view::npos;
-    if (another || begins_anew(line.text) || ++message_lines_ > kMessageLines) {
+    if (another || line.place != place_ || begins_anew(line.text) ||
+        ++message_lines_ > kMessageLines) {
       finish();
       return look_for_begin(line);
     }
@@ -135,6 +138,7 @@ class Reader {
   State state_ = State::outside;
   bool chained_ = false;
   int message_lines_ = 0;
+  std::string_view place_;  // in the head of its first line
   Traceback now_;
   std::vector<Traceback> found_;
 };
@@ -203,6 +207,21 @@ std::vector<Traceback> tracebacks(std::string_view text) {
   std::erase_if(all, is_of_launcher);
   std::ranges::stable_sort(all, {}, &Traceback::line);
   return all;
+}
+
+std::string with_rank_tags(std::string_view text, const std::map<int, Rank>& ranks) {
+  std::string tagged;
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n') + 1);
+    if (line.empty()) line = text;
+    text.remove_prefix(line.size());
+    std::string_view rest = line;
+    const auto pid = take_process(rest);
+    const auto rank = pid ? ranks.find(*pid) : ranks.end();
+    if (rank != ranks.end()) tagged += fmt::format("[rank{}]: ", rank->second.value);
+    tagged += rank != ranks.end() ? rest : line;
+  }
+  return tagged;
 }
 
 std::optional<ReportedExit> reported_exit(std::string_view text) {

@@ -32,14 +32,9 @@ bool strip_tag(std::string_view& line, std::optional<Rank>& rank) {
   return true;
 }
 
-/// Whether the line calls itself a warning: "[W1121 11:51:20.3 socket.cpp:469]", older "[W
-/// socket.cpp:464]", glog's "W1121 11:51:05 …", and Python's "a.py:7: UserWarning: …".
-bool is_warning(std::string_view line) {
-  const std::string_view head = line.substr(line.starts_with('[') ? 1 : 0);
-  const bool torch = line.starts_with("[W") || has_glog_head(line);
-  const bool by_level = torch && head.starts_with('W') && head.size() > 1 &&
-                        (head[1] == ' ' || (head[1] >= '0' && head[1] <= '9'));
-  return by_level || line.find("Warning: ") != std::string_view::npos;
+void strip_colour(std::string_view& line) {
+  const std::size_t end = line.starts_with("\x1b[") ? line.find('m') : std::string_view::npos;
+  if (end != std::string_view::npos && end <= 12) line.remove_prefix(end + 1);
 }
 
 /// Whether the line goes on behind these characters, where 0 stands for any digit.
@@ -49,6 +44,30 @@ bool begins_as(std::string_view shape, std::string_view line) {
   };
   return line.size() > shape.size() &&
          std::ranges::equal(shape, line.substr(0, shape.size()), fits);
+}
+
+/// Takes "WARNING 11-29 09:12:40 [core.py:953] " off the front.
+void strip_head(LogLine& line) {
+  constexpr std::string_view kTime = "00-00 00:00:00 ";
+  const std::size_t level = line.text.find(' ') + 1;
+  const std::string_view behind = line.text.substr(level);
+  const std::size_t end = behind.find(']');
+  if (!begins_as(kTime, behind) || end == std::string_view::npos) return;
+  const std::string_view place = behind.substr(kTime.size(), end - kTime.size());
+  line.place = place.substr(place.starts_with('[') ? 1 : 0);
+  if (line.text.starts_with("WARNING ")) line.kind = LineKind::warning;
+  line.text = behind.substr(end + 1);
+  if (line.text.starts_with(' ')) line.text.remove_prefix(1);
+}
+
+/// Whether the line calls itself a warning: "[W1121 11:51:20.3 socket.cpp:469]", older "[W
+/// socket.cpp:464]", glog's "W1121 11:51:05 …", and Python's "a.py:7: UserWarning: …".
+bool is_warning(std::string_view line) {
+  const std::string_view head = line.substr(line.starts_with('[') ? 1 : 0);
+  const bool torch = line.starts_with("[W") || has_glog_head(line);
+  const bool by_level = torch && head.starts_with('W') && head.size() > 1 &&
+                        (head[1] == ' ' || (head[1] >= '0' && head[1] <= '9'));
+  return by_level || line.find("Warning: ") != std::string_view::npos;
 }
 
 LineKind kind_of(std::string_view line) {
@@ -91,6 +110,21 @@ std::optional<int> number_after(std::string_view text, std::string_view words) {
   return take_number(text);
 }
 
+std::optional<int> take_process(std::string_view& line) {
+  constexpr std::size_t kLongestTag = 96;
+  std::string_view rest = line;
+  strip_colour(rest);
+  const std::size_t end = rest.find(')');
+  if (!rest.starts_with('(') || end > kLongestTag || end == std::string_view::npos)
+    return std::nullopt;
+  const auto pid = number_after(rest.substr(0, end), "pid=");
+  rest.remove_prefix(end + 1);
+  strip_colour(rest);
+  if (!pid || !rest.starts_with(' ')) return std::nullopt;
+  line = rest.substr(1);
+  return pid;
+}
+
 bool has_glog_head(std::string_view line) {
   constexpr std::string_view kLevels = "IWEF";
   return !line.empty() && kLevels.find(line.front()) != std::string_view::npos &&
@@ -110,9 +144,11 @@ void for_each_line(std::string_view text, const std::function<void(const LogLine
     text.remove_prefix(std::min(end + 1, text.size()));
     line.text = line.text.substr(0, kLongestLine);
     if (line.text.ends_with('\r')) line.text.remove_suffix(1);
-    while (strip_tag(line.text, line.rank)) continue;
+    while (take_process(line.text) || strip_tag(line.text, line.rank)) continue;
+    strip_head(line);
     if (line.text.empty()) continue;
-    line.kind = reason_follows ? LineKind::nccl_warn : kind_of(line.text);
+    if (line.kind == LineKind::plain)
+      line.kind = reason_follows ? LineKind::nccl_warn : kind_of(line.text);
     reason_follows = line.text == "Last error:";
     visit(line);
   }

@@ -16,12 +16,14 @@ enum class LineKind {
   python_error,  ///< "SomeError: text", the last line of a traceback
 };
 
-/// One line without its rank tags ("[rank3]: ", torchrun's "[default3]:") and line end.
+/// One line without its tags ("[rank3]: ", torchrun's "[default3]:", vLLM's and Ray's "(Worker
+/// pid=4711) "), vLLM's head ("ERROR 11-29 09:12:40 [core.py:953] ") and line end.
 struct LogLine {
   std::string_view text;  ///< the text, at most kLongestLine bytes
   std::optional<Rank> rank;
   LineKind kind = LineKind::plain;
-  std::size_t number = 0;  ///< its line number in the text, from 0 on
+  std::size_t number = 0;    ///< its line number in the text, from 0 on
+  std::string_view place{};  ///< who wrote it, in vLLM's head: "core.py:953"; empty: it has none
 };
 
 /// Longer lines are cut, so that a hostile one costs no more. No message that names a cause is
@@ -33,6 +35,10 @@ inline constexpr std::size_t kLongestText = 4 << 20;
 
 /// Calls `visit` for each non-empty line at the end of the text. Allocates nothing.
 void for_each_line(std::string_view text, const std::function<void(const LogLine&)>& visit);
+
+/// Takes "(Worker_TP1 pid=4711) " or "(train pid=4711, ip=10.0.0.2) " off the front, and gives the
+/// pid.
+[[nodiscard]] std::optional<int> take_process(std::string_view& line);
 
 /// Whether the line begins with a head of glog, as torch writes them: "W1121 11:51:11.014000 7795
 /// torch/…".

@@ -440,7 +440,7 @@ void RankMachine::take(const RankSpawned& event, TimePoint now) {
 
 // The reaper reports the end of processes that we spawned; every other process needs a pidfd.
 void RankMachine::note_process(Rank rank, ProcessId process) {
-  seen_.pids.insert(process.pid);
+  seen_.pids[process.pid] = rank;
   watch_exit(rank, process);
 }
 

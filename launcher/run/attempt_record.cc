@@ -12,6 +12,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
 #include "safelaunch/base/strings.h"
+#include "safelaunch/diagnose/failure_words.h"
 #include "safelaunch/job/launcher_report.h"
 
 // An attempt is judged by what was gathered while it ran. make_evidence() puts its record into the
@@ -215,7 +216,8 @@ void take_outputs(const AttemptRecord& record, diagnose::Evidence& evidence) {
     const std::string source = tail.stream.rank
                                    ? fmt::format("rank-{}.{}", tail.stream.rank->value, stream)
                                    : fmt::format("launcher.{}", stream);
-    evidence.output.push_back({source, tail.stream.rank, tail.text});
+    evidence.output.push_back(
+        {source, tail.stream.rank, diagnose::with_rank_tags(tail.text, record.ranks.pids)});
   }
 }
 

@@ -30,7 +30,7 @@ LastWords last_words(const AttemptRecord& record, output::StdStream stream,
   std::string text;
   for (const auto& [id, tail] : record.tails) {
     if (id.stream != stream || (id.rank && rank && id.rank != rank)) continue;
-    text += tail;
+    text += diagnose::with_rank_tags(tail, record.ranks.pids);
     words.shared = words.shared || !id.rank;
   }
   words.text = diagnose::failure_words(text, diagnose::catalogue(), rank);

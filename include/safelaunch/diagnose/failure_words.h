@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/process.h"
@@ -17,6 +18,10 @@ struct Traceback {
   std::string text;          ///< the whole traceback with its chained exceptions, without rank tags
   std::size_t line = 0;      ///< the number of its first line (LogLine::number)
 };
+
+/// The text with "[rank1]: " in the place of each "(Worker_TP1 pid=4711) ", as vLLM and Ray name
+/// their processes, where that process is a rank.
+[[nodiscard]] std::string with_rank_tags(std::string_view text, const std::map<int, Rank>& ranks);
 
 /// The tracebacks of the ranks, in order of their lines. Left out are a launcher's own (torchrun,
 /// mp.spawn, deepspeed, accelerate), which only say that a rank failed, and those of an interrupt.

@@ -30,7 +30,7 @@ struct RanksSeen {
   int world_size = 0;             ///< the number of ranks in the job; 0: no rank was seen
   bool began = false;             ///< some rank has come to torch, JAX or NCCL
   bool heard = false;             ///< the hook of some rank has spoken
-  std::set<int> pids;             ///< the processes that were seen as ranks, and their wrappers
+  std::map<int, Rank> pids;       ///< the processes that were seen as ranks, and their wrappers
   std::vector<RankExited> exits;  ///< the ends of ranks, in order, until the attempt was stopped
   std::vector<RankExited> late_exits;  ///< the ends of ranks, in order, while it was being stopped
   std::vector<RankRaised> raised;      ///< the exceptions of ranks, in order

@@ -566,6 +566,28 @@ TEST_CASE("an exception that was printed before sys.exit(1) may be its reason", 
   CHECK(diagnosed(evidence).failure.cause == "rank-died");
 }
 
+TEST_CASE("who prints an exception and ends in order failed before those that are killed for it",
+          "[diagnosis]") {
+  const auto traceback = [](const std::string& tag, const std::string& last) {
+    return tag + "Traceback (most recent call last):\n" + tag + "  File \"a.py\", line 3\n" + tag +
+           last + "\n";
+  };
+  const std::string engine = traceback("", "Exception: a worker failed, see above");
+  Evidence evidence;
+  evidence.failure.kind = FailureKind::rank_died;
+  evidence.failure.ended = {{Rank{0}, {}, Signaled{SIGKILL}}};
+  evidence.oom_kills = 0;
+  evidence.finished = {Rank{1}};
+  evidence.output = {{"stderr", std::nullopt, traceback("[rank1]: ", "KeyError: 7") + engine}};
+  CHECK(diagnosed(evidence).failure.cause == "user-exception");
+  CHECK(diagnosed(evidence).failure.first == Rank{1});
+  CHECK(status(evidence) == 1);
+  evidence.finished.clear();
+  evidence.output = {{"stderr", std::nullopt, engine}};  // about the rank that was killed
+  CHECK(diagnosed(evidence).failure.cause == "rank-died");
+  CHECK(diagnosed(evidence).failure.first == Rank{0});
+}
+
 TEST_CASE("a rank that never came may have failed by the exception that was printed",
           "[diagnosis]") {
   Evidence evidence = hang(Stage::rendezvous, {{Rank{1}, Activity::idling, "", ""}});

@@ -62,6 +62,29 @@ TEST_CASE("a traceback in torch's log has the head of its first line on each", "
             .empty());
 }
 
+TEST_CASE("vLLM's heads and process names are taken off, and give the rank", "[failure_words]") {
+  const auto line = [](const char* who, int pid, const char* level, const char* words) {
+    return fmt::format("({} pid={}) {} 11-29 09:12:40 [executor.py:953] {}\n", who, pid, level,
+                       words);
+  };
+  std::string log = line("Worker_TP1", 71, "ERROR", "WorkerProc failed to start.");
+  log += line("Worker_TP1", 71, "ERROR", "Traceback (most recent call last):");
+  log += "(APIServer pid=70) INFO 11-29 09:12:40 [serve.py:12] still here\n";
+  log += line("Worker_TP1", 71, "ERROR", "  File \"w.py\", line 920, in worker_main");
+  log +=
+      line("Worker_TP1", 71, "ERROR", "RuntimeError: CUDA out of memory. Tried to allocate 2 GiB");
+  log += "(Worker_TP1 pid=71) INFO 11-29 09:12:41 [executor.py:12] Shutting down\n";
+  log += "\x1b[0;36m(EngineCore_DP0 pid=72)\x1b[0;0m ValueError: a number\n";
+  const std::string tagged = with_rank_tags(log, {{71, Rank{1}}});
+  CHECK(tagged.starts_with("[rank1]: ERROR 11-29"));
+  CHECK(has_words(tagged, "(APIServer pid=70) INFO"));
+  const auto all = tracebacks(tagged);
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].rank == Rank{1});
+  CHECK(all[0].type == "RuntimeError");
+  CHECK(all[0].message == "CUDA out of memory. Tried to allocate 2 GiB");
+}
+
 TEST_CASE("a message ends at a dated line of another process, and at an abort", "[failure_words]") {
   const std::string own =
       "Traceback (most recent call last):\n  File \"a.py\", line 6, in <module>\n"

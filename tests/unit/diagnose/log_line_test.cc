@@ -60,6 +60,19 @@ TEST_CASE("warnings are told from failures", "[log_line]") {
   CHECK(line("Waiting for the others").kind == LineKind::plain);
 }
 
+TEST_CASE("vLLM's warning is a warning, whatever it names", "[log_line]") {
+  const std::string head = "(APIServer pid=7) WARNING 11-29 09:12:40 [system.py:9] ";
+  const std::string words = "This can cause errors like OSError: [Errno 24] Too many open files";
+  const std::string text = head + words;
+  CHECK(line(text).kind == LineKind::warning);
+  CHECK(line(text).text == words);
+  CHECK(line(text).place == "system.py:9");
+  const std::string error = "ERROR 11-29 09:12:40 core.py:953] ValueError: a";
+  CHECK(line(error).kind == LineKind::python_error);
+  CHECK(line("(pid=7, ip=10.0.0.2) words").text == "words");
+  CHECK(line("(a pid of 7) words").text == "(a pid of 7) words");
+}
+
 TEST_CASE("the reason that torch repeats from NCCL counts as a warning of NCCL", "[log_line]") {
   const auto all = lines("Last error:\nCuda failure 'out of memory'\nnext\n");
   CHECK(all.at(1).kind == LineKind::nccl_warn);

@@ -73,7 +73,7 @@ struct Words {
 
 // What becomes of a command that has ended so, with these words on its streams.
 diagnose::Evidence said(job::Launcher launcher, ExitStatus own, const std::vector<Words>& words,
-                        std::set<int> pids = {}) {
+                        std::map<int, Rank> pids = {}) {
   AttemptRecord record;
   record.command = own;
   record.ranks.pids = std::move(pids);
@@ -521,15 +521,17 @@ TEST_CASE("torchrun's words decide the status where it has hidden one and they a
   const auto torchrun = job::Launcher::torchrun;
 
   CHECK(said(torchrun, Exited{1}, {{err, block}}).command == killed);
-  CHECK(said(torchrun, Exited{1}, {{err, more}}, {8725}).command == killed);
+  CHECK(said(torchrun, Exited{1}, {{err, more}}, {{8725, Rank{1}}}).command == killed);
   CHECK(said(torchrun, Exited{1}, {{out, block}}).command == killed);  // 2>&1: one stream for both
   // Not its own: no such process was seen, and others have spoken since; or it is the wrong stream.
-  CHECK(said(torchrun, Exited{1}, {{err, more}}, {8724}).command == ExitStatus(Exited{1}));
-  CHECK(said(torchrun, Exited{1}, {{out, block}, {err, "usage: torchrun\n"}}, {8725}).command ==
+  CHECK(said(torchrun, Exited{1}, {{err, more}}, {{8724, Rank{1}}}).command ==
         ExitStatus(Exited{1}));
+  CHECK(said(torchrun, Exited{1}, {{out, block}, {err, "usage: torchrun\n"}}, {{8725, Rank{1}}})
+            .command == ExitStatus(Exited{1}));
   // It has hidden nothing.
-  CHECK(said(torchrun, Exited{2}, {{err, block}}, {8725}).command == ExitStatus(Exited{2}));
-  CHECK(said(torchrun, Signaled{SIGTERM}, {{err, block}}, {8725}).command ==
+  CHECK(said(torchrun, Exited{2}, {{err, block}}, {{8725, Rank{1}}}).command ==
+        ExitStatus(Exited{2}));
+  CHECK(said(torchrun, Signaled{SIGTERM}, {{err, block}}, {{8725, Rank{1}}}).command ==
         ExitStatus(Signaled{SIGTERM}));
 }
 
