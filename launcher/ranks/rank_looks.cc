@@ -123,7 +123,9 @@ void RankMachine::take(const LookTaken& found, TimePoint now) {
     next_look_.reset();
     return sample(now);
   }
-  for (const Event& event : ranks_in_proc_.on(found.processes, hooked_)) {
+  const std::vector<Event> events = ranks_in_proc_.on(found.processes, hooked_);
+  for (const ProcessId process : ranks_in_proc_.take_withdrawn()) stages_.give_back(process);
+  for (const Event& event : events) {
     if (const auto* started = std::get_if<RankStarted>(&event)) {
       note_process(started->rank, started->process);
       // It was given a hook and has none: perhaps it runs as another user, who cannot reach our

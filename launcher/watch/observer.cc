@@ -9,15 +9,9 @@
 // The processes come parents first, so one pass gives each its rank: that of the nearest process
 // above, else its own. The signs of all processes of a rank are added up before they become events.
 // Without a rank in any environment the siblings of one spawn are counted in the order of their
-// start.
+// start: the first such siblings, or those of which one has told its rank.
 namespace safelaunch::watch {
 namespace {
-
-// A rank and what the processes at and below its topmost one show together.
-struct SeenRank {
-  Rank rank;
-  SeenProcess shows;
-};
 
 void add(SeenProcess& sum, const SeenProcess& one) {
   sum.has_torch |= one.has_torch;
@@ -43,32 +37,39 @@ std::vector<SeenRank> ranks_by_environment(const Snapshot& snapshot) {
   return ranks;
 }
 
-// The children of the first process that has spawned at least two, in the order of their start.
-std::vector<SeenProcess> spawned_siblings(const Snapshot& snapshot) {
-  std::map<int, std::vector<SeenProcess>> by_parent;
+// The children of each process that has spawned at least two, in the order of their start.
+std::vector<std::vector<SeenRank>> spawned_siblings(const Snapshot& snapshot) {
+  std::map<int, std::vector<SeenRank>> by_parent;
   for (const SeenProcess& process : snapshot)
-    if (process.spawned_child) by_parent[process.parent].push_back(process);
+    if (process.spawned_child) by_parent[process.parent].push_back({Rank{}, process});
+  std::vector<std::vector<SeenRank>> all;
   for (const SeenProcess& process : snapshot) {
-    std::vector<SeenProcess>& siblings = by_parent[process.id.pid];
+    std::vector<SeenRank>& siblings = by_parent[process.id.pid];
     if (siblings.size() < 2) continue;
-    std::sort(siblings.begin(), siblings.end(), [](const auto& a, const auto& b) {
-      return std::pair(a.id.start_ticks, a.id.pid) < std::pair(b.id.start_ticks, b.id.pid);
+    std::ranges::sort(siblings, {}, [](const SeenRank& one) {
+      return std::pair(one.shows.id.start_ticks, one.shows.id.pid);
     });
-    return siblings;
+    for (std::size_t i = 0; i < siblings.size(); ++i) siblings[i].rank.value = static_cast<int>(i);
+    all.push_back(std::move(siblings));
   }
-  return {};
+  return all;
 }
 
 std::vector<SeenRank> ranks_by_order(const Snapshot& snapshot,
                                      const std::map<ProcessId, Rank>& hooked) {
-  std::vector<SeenRank> ranks;
-  for (const SeenProcess& process : spawned_siblings(snapshot)) {
-    const Rank guess{static_cast<int>(ranks.size())};
-    const auto said = hooked.find(process.id);
-    if (said != hooked.end() && said->second != guess) return {};
-    ranks.push_back({guess, process});
+  const bool somebody_speaks = std::ranges::any_of(
+      snapshot, [&](const SeenProcess& process) { return hooked.contains(process.id); });
+  for (const std::vector<SeenRank>& siblings : spawned_siblings(snapshot)) {
+    const auto agrees = [&](const SeenRank& one) {
+      const auto said = hooked.find(one.shows.id);
+      return said == hooked.end() || said->second == one.rank;
+    };
+    const auto speaks = [&](const SeenRank& one) { return hooked.contains(one.shows.id); };
+    if (somebody_speaks && std::ranges::none_of(siblings, speaks)) continue;
+    if (!std::ranges::all_of(siblings, agrees)) return {};
+    return siblings;
   }
-  return ranks;
+  return {};
 }
 
 std::optional<int> number_named(const Environment& environment, const char* name, int most) {
@@ -104,14 +105,16 @@ std::optional<ProcessId> topmost_of_rank(std::span<const ProcessOfRank> line) {
 
 std::vector<Event> Observer::on(const Snapshot& snapshot, const std::map<ProcessId, Rank>& hooked) {
   std::vector<SeenRank> ranks = ranks_by_environment(snapshot);
-  if (ranks.empty()) ranks = ranks_by_order(snapshot, hooked);
+  const bool guessed = ranks.empty();
+  if (guessed) ranks = ranks_by_order(snapshot, hooked);
+  withdraw(snapshot, ranks);
   std::vector<Event> events;
   for (const auto& [rank, shows] : ranks) {
     if (hooked.contains(shows.id)) continue;
-    const auto [known, fresh] = told_.try_emplace(rank, Told{shows.id, {}, {}});
+    const auto [known, fresh] = told_.try_emplace(rank, Told{shows.id, guessed, {}, {}});
     Told& told = known->second;
     if (fresh || told.process != shows.id) {
-      told = {shows.id, {}, {}};
+      told = {shows.id, guessed, {}, {}};
       events.push_back(RankStarted{rank, shows.id, shows.world_size, Source::proc});
     }
     const auto entered = [&, rank = rank, id = shows.id](bool seen, Stage stage) {
@@ -133,6 +136,20 @@ std::vector<Event> Observer::on(const Snapshot& snapshot, const std::map<Process
   return events;
 }
 
+// What was guessed to be a rank, still is there, and is none any more.
+void Observer::withdraw(const Snapshot& snapshot, std::span<const SeenRank> ranks) {
+  std::erase_if(told_, [&](const auto& one) {
+    const ProcessId process = one.second.process;
+    if (!one.second.guessed) return false;
+    const auto is_it = [&](const auto& seen) { return seen.id == process; };
+    const bool still_is =
+        std::ranges::any_of(ranks, [&](const SeenRank& seen) { return seen.shows.id == process; });
+    if (still_is || std::ranges::none_of(snapshot, is_it)) return false;
+    withdrawn_.push_back(process);
+    return true;
+  });
+}
+
 Snapshot ProcessObserver::look(ProcessId root) {
   Snapshot snapshot;
   std::map<ProcessId, Known> still_there;
@@ -144,6 +161,7 @@ Snapshot ProcessObserver::look(ProcessId root) {
     const bool settled = known != known_.end() && known->second.process.has_torch &&
                          known->second.words == host::command_line_of(facts.id.pid);
     Known now = settled ? known->second : read_anew(facts);
+    if (known != known_.end()) keep_kind(known->second, now);
     now.process.parent = facts.parent;
     look_at_threads(now.process);
     snapshot.push_back(now.process);
@@ -182,10 +200,18 @@ std::vector<ProcessOfRank> line_of(const ProcessOfRank& speaker, int parent, Pro
   return line;
 }
 
+// A spawned child may give itself a title (vLLM's workers do), and no two looks come between a fork
+// and its exec.
+void ProcessObserver::keep_kind(const Known& before, Known& now) {
+  now.seen_before = now.words == before.words;
+  if (before.seen_before) now.process.spawned_child |= before.process.spawned_child;
+  now.seen_before |= now.process.spawned_child;
+}
+
 ProcessObserver::Known ProcessObserver::read_anew(const host::ProcessFacts& facts) const {
   std::vector<std::string> words = host::command_line_of(facts.id.pid);
   SeenProcess process = read(facts, words);
-  return {process, std::move(words)};
+  return {process, std::move(words), false};
 }
 
 SeenProcess ProcessObserver::read(const host::ProcessFacts& facts,

@@ -9,7 +9,8 @@
 #include "safelaunch/base/strings.h"
 
 // Frames are cut from the right, where the line and the function have no blanks. The innermost
-// frame outside every library is the user's; of the frames below it the first that is neither
+// frame outside every library is the user's; where a package is the program (vllm serve), the
+// package's innermost one. Of the frames below it the first that is neither
 // ours nor a wrapper is the call that people know.
 namespace safelaunch::watch {
 namespace {
@@ -69,9 +70,26 @@ std::string shown(const Frame& frame) {
   return printable(text);
 }
 
-std::optional<std::size_t> innermost_of_user(std::span<const Frame> frames) {
-  for (std::size_t i = frames.size(); i-- > 0;)
-    if (!is_library(frames[i]) && !is_hook(frames[i])) return i;
+// The words with which multiprocessing starts a child that it has not forked.
+bool is_bootstrap(const Frame& frame) {
+  return frame.path == "<string>" && frame.line == "1" && frame.function == "<module>";
+}
+
+bool is_of_user(const Frame& frame) {
+  return !is_library(frame) && !is_hook(frame);
+}
+
+bool is_of_package(const Frame& frame) {
+  const bool installed =
+      contains(frame.path, "/site-packages/") || contains(frame.path, "/dist-packages/");
+  return installed && !contains(frame.path, "-packages/torch/");
+}
+
+std::optional<std::size_t> innermost(std::span<const Frame> frames, bool (*is)(const Frame&)) {
+  const bool is_child =
+      frames.size() > 1 && is_bootstrap(frames.front()) && frames[1].function == "spawn_main";
+  for (std::size_t i = frames.size(); i-- > (is_child ? 1 : 0);)
+    if (is(frames[i])) return i;
   return std::nullopt;
 }
 
@@ -95,13 +113,14 @@ std::vector<Frame> frames_of(const PythonThread& thread) {
 }  // namespace
 
 std::string summarize(const std::vector<PythonThread>& threads) {
-  for (const PythonThread& thread : threads) {
-    const std::vector<Frame> frames = frames_of(thread);
-    const auto user = innermost_of_user(frames);
-    if (!user) continue;
-    const std::string_view next = called(std::span(frames).subspan(*user + 1));
-    return next.empty() ? shown(frames[*user]) : shown(frames[*user]) + " → " + printable(next);
-  }
+  for (const auto is : {is_of_user, is_of_package})
+    for (const PythonThread& thread : threads) {
+      const std::vector<Frame> frames = frames_of(thread);
+      const auto place = innermost(frames, is);
+      if (!place) continue;
+      const std::string_view next = called(std::span(frames).subspan(*place + 1));
+      return next.empty() ? shown(frames[*place]) : shown(frames[*place]) + " → " + printable(next);
+    }
   for (const PythonThread& thread : threads) {
     const std::vector<Frame> frames = frames_of(thread);
     const auto last = std::find_if_not(frames.rbegin(), frames.rend(), is_hook);

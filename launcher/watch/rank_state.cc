@@ -78,6 +78,10 @@ void RankState::give_back() {
   start_over(wrapper.process, wrapper.evidence);
 }
 
+void RankState::forget_wrapper(ProcessId process) {
+  std::erase_if(wrappers_, [&](const Wrapper& wrapper) { return wrapper.process == process; });
+}
+
 void RankState::leave_world() {
   had_collective_ = had_collective();
   if (reached(Stage::group)) ++worlds_left_;
@@ -162,8 +166,7 @@ void RankState::raise(const RankRaised& raised) {
 
 void RankState::exit(ProcessId process, std::optional<ExitStatus> status, TimePoint now) {
   if (process_ != process || ended()) {
-    std::erase_if(wrappers_, [&](const Wrapper& wrapper) { return wrapper.process == process; });
-    return;
+    return forget_wrapper(process);
   }
   if (!wrappers_.empty()) {
     // A child of the wrapper has ended; the wrapper decides what that means for the rank.

@@ -173,6 +173,9 @@ std::optional<TimePoint> Stages::earliest_deadline(TimePoint now) const {
 
 RankState* Stages::claim(Rank rank, ProcessId process, Source source, RankEvidence evidence,
                          TimePoint now) {
+  if (const auto other = elsewhere_.find(process);
+      other != elsewhere_.end() && is_of_another_world(other->second.store))
+    return nullptr;
   const RankState* held = held_by(rank, process);
   const std::optional<Rank> present = held && held->alive() ? rank : rank_of(process);
   if (present && *present != rank && !change_places(*present, rank, evidence)) return nullptr;
@@ -212,6 +215,7 @@ bool Stages::change_places(Rank from, Rank to, RankEvidence evidence) {
 
 void Stages::give_back(ProcessId process) {
   elsewhere_.erase(process);
+  for (auto& [rank, state] : ranks_) state.forget_wrapper(process);
   if (const auto rank = rank_of(process)) {
     ranks_[*rank].give_back();
     const std::vector<Rank>& here = config_.expected_here;
@@ -278,6 +282,27 @@ void Stages::apply(const StageEntered& event, TimePoint now) {
              other != elsewhere_.end() && !store.empty()) {
     other->second.store = store;
   }
+  if (!store.empty()) part_worlds();
+}
+
+// Whether a process meets others there as a rank that here is one which meets at another store.
+bool Stages::is_of_another_world(const std::string& store) const {
+  return !store.empty() && std::ranges::any_of(elsewhere_, [&](const auto& one) {
+    const auto here = ranks_.find(one.second.rank);
+    return one.second.store == store && here != ranks_.end() && here->second.alive() &&
+           !here->second.store.empty() && here->second.store != store;
+  });
+}
+
+// The ranks of two worlds may come in any order, as those of two engines of vLLM do: who had come
+// first as rank 1 may belong to the world of the second rank 0.
+void Stages::part_worlds() {
+  std::erase_if(ranks_, [&](const auto& one) {
+    const auto& [rank, state] = one;
+    if (!state.alive() || !is_of_another_world(state.store)) return false;
+    elsewhere_[*state.process()] = {rank, state.store, state.reached(Stage::collective)};
+    return true;
+  });
 }
 
 void Stages::apply(const StageLeft& event, TimePoint now) {

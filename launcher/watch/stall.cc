@@ -178,10 +178,10 @@ std::vector<Rank> Stall::stopped() const {
 }
 
 bool Stall::works_long() const {
-  if (timeout_.after || output_counts() || told_ != Duration::zero() || unanswered_ > 0)
-    return false;
+  if (output_counts() || told_ != Duration::zero() || unanswered_ > 0) return false;
   const Duration usual =
-      longest_step_ ? std::max(kShortestLongWork, 2 * *longest_step_) : kBeforeAnyPause;
+      std::max(timeout_.after.value_or(Duration::zero()),
+               longest_step_ ? std::max(kShortestLongWork, 2 * *longest_step_) : kBeforeAnyPause);
   const auto waits_in_one = [](const auto& one) { return one.second.waits(); };
   return asked_in_step_ >= 2 && asked_at_ >= progressed_at_ + std::max(usual, 2 * told_work_) &&
          std::ranges::any_of(counters_, waits_in_one) && !working().empty();

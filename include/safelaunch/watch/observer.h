@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <span>
+#include <utility>
 
 #include "safelaunch/base/event.h"
 #include "safelaunch/host/process_tree.h"
@@ -30,27 +31,40 @@ struct SeenProcess {
 /// The job's processes at one moment, parents before their children.
 using Snapshot = std::vector<SeenProcess>;
 
+/// A rank and what the processes at and below its topmost one show together.
+struct SeenRank {
+  Rank rank;
+  SeenProcess shows;
+};
+
 /// Turns snapshots into events with Source::proc: each rank and each stage once. Pure.
 ///
 /// The rank's process is the topmost one with that RANK (its DataLoader workers inherit it); the
 /// signs of all processes below it count for it. Children of torch.multiprocessing.spawn set RANK
 /// inside themselves, where it cannot be seen: where nobody has one, two or more such siblings are
 /// taken for ranks in the order of their start. The number is a guess. Where hooks in some of the
-/// siblings contradict it, no number is given.
+/// siblings contradict it, no number is given, and where a hook elsewhere knows its rank, these are
+/// no ranks.
 class Observer {
  public:
   /// `hooked`: the ranks of processes whose hook has said it. They speak for themselves, and
   /// nothing is told of them here.
   [[nodiscard]] std::vector<Event> on(const Snapshot& snapshot,
                                       const std::map<ProcessId, Rank>& hooked);
+  /// The processes that were told as ranks by a guess which has turned out wrong, each once.
+  [[nodiscard]] std::vector<ProcessId> take_withdrawn() { return std::exchange(withdrawn_, {}); }
 
  private:
+  void withdraw(const Snapshot& snapshot, std::span<const SeenRank> ranks);
+
   struct Told {
     ProcessId process;
+    bool guessed = false;
     std::set<Stage> entered;
     std::set<Stage> reached;
   };
   std::map<Rank, Told> told_;
+  std::vector<ProcessId> withdrawn_;
 };
 
 /// The rank of a process as its environment names it. Every process that a rank starts inherits
@@ -95,7 +109,9 @@ class ProcessObserver {
   struct Known {
     SeenProcess process;
     std::vector<std::string> words;  ///< its command line when it was read
+    bool seen_before = false;        ///< with the same command line, at the look before
   };
+  static void keep_kind(const Known& before, Known& now);
   [[nodiscard]] Known read_anew(const host::ProcessFacts& facts) const;
   [[nodiscard]] SeenProcess read(const host::ProcessFacts& facts,
                                  const std::vector<std::string>& words) const;

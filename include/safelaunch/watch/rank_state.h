@@ -42,6 +42,8 @@ class RankState {
   /// The process works for another rank, whatever it seemed to be: what started it is the rank
   /// again, where that is known.
   void give_back();
+  /// The process above the rank's is none of its processes.
+  void forget_wrapper(ProcessId process);
 
   /// The connection of the hook in the process is lost.
   void fall_silent() { heard_ = false; }

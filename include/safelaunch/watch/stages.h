@@ -243,6 +243,9 @@ class Stages {
   };
   enum class Wording { brief, full };  ///< full: with what each rank does
 
+  [[nodiscard]] bool is_of_another_world(const std::string& store) const;
+  void part_worlds();
+
   // The changes that an event makes. Instants are in job time here and below.
   void apply(const RankStarted& event, TimePoint now);
   void apply(const StageEntered& event, TimePoint now);

@@ -119,6 +119,22 @@ TEST_CASE("children of mp.spawn are ranks in the order of their start", "[observ
   }
 }
 
+TEST_CASE("where a hook elsewhere knows its rank, spawned siblings are no ranks", "[observer]") {
+  Observer observer;
+  // vLLM: two engines that a server has spawned, and the workers of the second one.
+  Snapshot snapshot{process(10, 1), process(21, 10), process(22, 10), process(31, 22),
+                    process(32, 22)};
+  for (std::size_t i = 1; i < snapshot.size(); ++i) snapshot[i].spawned_child = true;
+  CHECK(of_kind<RankStarted>(observer.on(snapshot, {})).size() == 2);
+  CHECK(observer.take_withdrawn().empty());
+  const auto started = of_kind<RankStarted>(observer.on(snapshot, {{{31, 31}, Rank{0}}}));
+  REQUIRE(started.size() == 1);
+  CHECK(started[0].process.pid == 32);
+  CHECK(started[0].rank == Rank{1});
+  CHECK(observer.take_withdrawn() == std::vector<ProcessId>{{21, 21}, {22, 22}});
+  CHECK(observer.take_withdrawn().empty());
+}
+
 TEST_CASE("the children of a rank are not guessed to be ranks", "[observer]") {
   Observer observer;
   Snapshot snapshot{process(20, 10, 0), process(31, 20), process(32, 20)};

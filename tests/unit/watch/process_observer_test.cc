@@ -74,3 +74,28 @@ TEST_CASE("a child of mp.spawn that is seen before its exec is known for what it
   CHECK(find(after, child.id())->spawned_child);
   for (const int end : go) ::close(end);
 }
+
+TEST_CASE("a spawned child that gives itself a title stays one", "[observer]") {
+  std::array<int, 2> go{};
+  REQUIRE(::pipe(go.data()) == 0);
+  Child child([&] {
+    ::dup2(go[0], STDIN_FILENO);
+    ::execl("/bin/sh", "sh", "-c", "read line; exec sleep 600",
+            "from multiprocessing.spawn import spawn_main", nullptr);
+  });
+  const host::Procfs table;
+  const host::KernelSockets sockets;
+  watch::ProcessObserver observer(table, sockets);
+  const auto is_spawned = [&] {
+    const watch::Snapshot seen = observer.look(host::self());
+    const watch::SeenProcess* process = find(seen, child.id());
+    return process != nullptr && process->spawned_child;
+  };
+  REQUIRE(eventually(is_spawned));
+  CHECK(is_spawned());
+  const std::vector<std::string> words = host::command_line_of(child.pid());
+  REQUIRE(::write(go[1], "\n", 1) == 1);
+  REQUIRE(eventually([&] { return host::command_line_of(child.pid()) != words; }));
+  for (int look = 0; look < 3; ++look) CHECK(is_spawned());
+  for (const int end : go) ::close(end);
+}

@@ -152,6 +152,36 @@ TEST_CASE("a job does not train while a second world's process waits as the same
   CHECK_FALSE(story.verdict());
 }
 
+TEST_CASE("ranks of two worlds that come in any order are parted by where they meet", "[stages]") {
+  // vLLM's engines 1 and 2; rank 1 of the first still works.
+  const std::vector<std::pair<int, int>> kFirst{{0, 10}, {1, 11}};
+  const std::vector<std::pair<int, int>> kLast{{1, 11}, {0, 10}};
+  for (const auto& second : {kFirst, kLast}) {
+    Story story;
+    const auto enters = [&](int rank, ProcessId process, const char* store) {
+      story.tell(StageEntered{.rank = Rank{rank},
+                              .process = process,
+                              .stage = Stage::group,
+                              .detail = "gloo",
+                              .world_size = 2,
+                              .source = Source::hook,
+                              .meets = store});
+    };
+    enters(0, Story::process(0), "file:/tmp/a");
+    for (const auto& [rank, process] : second) enters(rank, Story::process(process), "file:/tmp/b");
+    for (const auto& [rank, process] : second)
+      story.tell(StageReached{Rank{rank}, Story::process(process), Stage::collective});
+    story.tell(RankStarted{Rank{1}, Story::process(1), 2, Source::proc});
+    story.does(1, Activity::working);
+    story.does(0, Activity::idling);
+    story.pass(10min);
+    CHECK_FALSE(story.verdict());
+    story.does(1, Activity::idling);
+    story.pass(10min);
+    CHECK(story.suspects() == std::vector{1});
+  }
+}
+
 TEST_CASE("one rank alone in new_group is waiting for the others of the group", "[stages]") {
   Story story = testing::four_with_a_group();
   story.tell(StageEntered{

@@ -412,6 +412,26 @@ TEST_CASE("ranks that work long while others wait for them are told", "[stall]")
   }
 }
 
+TEST_CASE("a rank that works for ever is told where a time is given, too", "[stall]") {
+  Stall stall({30s}, kStallStart, 2);
+  std::optional<TimePoint> told;
+  for (TimePoint now = kStallStart; now < kStallStart + 2h && !told; now += 10s) {
+    const auto action = stall.tick(now);
+    const auto* report = action ? std::get_if<StallReport>(&*action) : nullptr;
+    if (report != nullptr) {
+      CHECK(report->working == std::vector<Rank>{{0}});
+      told = now;
+    }
+    const int steps = std::min(5, static_cast<int>((now - kStallStart) / 10s));
+    stall.on_counters(Rank{0}, {steps, steps, 1}, now);
+    stall.on_counters(Rank{1}, {steps + 1, steps, 1}, now);
+    stall.on_activity(Rank{0}, Activity::working, now);
+  }
+  REQUIRE(told);
+  CHECK(*told > kStallStart + 10min);
+  CHECK(*told < kStallStart + 12min);
+}
+
 TEST_CASE("a rank that works as long as it once did is not told", "[stall]") {
   Stall stall({}, kStallStart, 2);
   TimePoint now = kStallStart;
