@@ -11,7 +11,7 @@ for i in range(8):
     dist.init_process_group(BACKEND, init_method=f"file://{HERE}/meet{i}", rank=(RANK + i) % 2, world_size=2)
     total = torch.ones(1)
     if i % 3: dist.all_reduce(total)
-    if i % 2: dist.barrier()
+    if i % 2 or not i % 3: dist.barrier()  # a world that is left at once breaks in gloo, if the other still connects
     dist.destroy_process_group()
 say(f"rank {RANK}")
 """, end="")
