@@ -107,7 +107,7 @@ std::vector<Event> Observer::on(const Snapshot& snapshot, const std::map<Process
   std::vector<SeenRank> ranks = ranks_by_environment(snapshot);
   const bool guessed = ranks.empty();
   if (guessed) ranks = ranks_by_order(snapshot, hooked);
-  withdraw(snapshot, ranks);
+  withdraw(snapshot, ranks, hooked);
   std::vector<Event> events;
   for (const auto& [rank, shows] : ranks) {
     if (hooked.contains(shows.id)) continue;
@@ -136,11 +136,13 @@ std::vector<Event> Observer::on(const Snapshot& snapshot, const std::map<Process
   return events;
 }
 
-// What was guessed to be a rank, still is there, and is none any more.
-void Observer::withdraw(const Snapshot& snapshot, std::span<const SeenRank> ranks) {
+// What was guessed to be a rank, still is there, and is none any more. Whoever has said its rank by
+// now is known by that.
+void Observer::withdraw(const Snapshot& snapshot, std::span<const SeenRank> ranks,
+                        const std::map<ProcessId, Rank>& hooked) {
   std::erase_if(told_, [&](const auto& one) {
     const ProcessId process = one.second.process;
-    if (!one.second.guessed) return false;
+    if (!one.second.guessed || hooked.contains(process)) return false;
     const auto is_it = [&](const auto& seen) { return seen.id == process; };
     const bool still_is =
         std::ranges::any_of(ranks, [&](const SeenRank& seen) { return seen.shows.id == process; });
@@ -203,9 +205,8 @@ std::vector<ProcessOfRank> line_of(const ProcessOfRank& speaker, int parent, Pro
 // A spawned child may give itself a title (vLLM's workers do), and no two looks come between a fork
 // and its exec.
 void ProcessObserver::keep_kind(const Known& before, Known& now) {
-  now.seen_before = now.words == before.words;
-  if (before.seen_before) now.process.spawned_child |= before.process.spawned_child;
-  now.seen_before |= now.process.spawned_child;
+  now.seen_twice = before.seen_twice || now.words == before.words;
+  if (before.seen_twice) now.process.spawned_child |= before.process.spawned_child;
 }
 
 ProcessObserver::Known ProcessObserver::read_anew(const host::ProcessFacts& facts) const {

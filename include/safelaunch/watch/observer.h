@@ -55,7 +55,8 @@ class Observer {
   [[nodiscard]] std::vector<ProcessId> take_withdrawn() { return std::exchange(withdrawn_, {}); }
 
  private:
-  void withdraw(const Snapshot& snapshot, std::span<const SeenRank> ranks);
+  void withdraw(const Snapshot& snapshot, std::span<const SeenRank> ranks,
+                const std::map<ProcessId, Rank>& hooked);
 
   struct Told {
     ProcessId process;
@@ -109,7 +110,7 @@ class ProcessObserver {
   struct Known {
     SeenProcess process;
     std::vector<std::string> words;  ///< its command line when it was read
-    bool seen_before = false;        ///< with the same command line, at the look before
+    bool seen_twice = false;         ///< with one command line: it is not on its way to an exec
   };
   static void keep_kind(const Known& before, Known& now);
   [[nodiscard]] Known read_anew(const host::ProcessFacts& facts) const;

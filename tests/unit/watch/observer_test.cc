@@ -119,6 +119,15 @@ TEST_CASE("children of mp.spawn are ranks in the order of their start", "[observ
   }
 }
 
+TEST_CASE("a wrong guess is taken back, but for the process that has said its rank", "[observer]") {
+  Observer observer;
+  Snapshot snapshot{process(10, 1), process(21, 10), process(22, 10)};
+  snapshot[1].spawned_child = snapshot[2].spawned_child = true;
+  REQUIRE(of_kind<RankStarted>(observer.on(snapshot, {})).size() == 2);
+  CHECK(observer.on(snapshot, {{{21, 21}, Rank{1}}}).empty());
+  CHECK(observer.take_withdrawn() == std::vector<ProcessId>{{22, 22}});
+}
+
 TEST_CASE("where a hook elsewhere knows its rank, spawned siblings are no ranks", "[observer]") {
   Observer observer;
   // vLLM: two engines that a server has spawned, and the workers of the second one.
