@@ -53,6 +53,7 @@ Decision decide(const Case& now, const Cause& cause) {
   if (evidence.signal) return Stop{StopReason::signalled};
   if (cause.id == cause::kAbortAtExit) return Stop{StopReason::finished};
   if (evidence.training == Training::begun) return Stop{StopReason::training_begun};
+  if (evidence.training == Training::served) return Stop{StopReason::had_served};
   if (evidence.autotuning) return Stop{StopReason::autotuning};
   if (cause.id == cause::kRankMissing && evidence.failure.stage == Stage::communicator)
     return Stop{StopReason::stays_away};
@@ -73,7 +74,9 @@ bool passes(const Case& now, const Cause& cause, const Decision& decision) {
       cause::kRankDied,       cause::kCommandKilled, cause::kHostOom,    cause::kChildDied,
       cause::kDataLoaderDied, cause::kDeviceFailure, cause::kRankCrashed};
   const auto* stop = std::get_if<Stop>(&decision);
-  if (stop == nullptr || stop->reason != StopReason::training_begun) return false;
+  if (stop == nullptr ||
+      (stop->reason != StopReason::training_begun && stop->reason != StopReason::had_served))
+    return false;
   return is_stuck(now.evidence.failure.kind) || cause.retry != Retry::never ||
          std::ranges::find(kFromOutside, cause.id) != kFromOutside.end();
 }
@@ -189,6 +192,7 @@ const char* describe(StopReason reason) {
     case StopReason::stays_away: return "a rank never came to connect, and no profile changes that";
     case StopReason::training_begun:
       return "training had begun, and a second start could repeat or overwrite work";
+    case StopReason::had_served: return "the server had answered requests before";
     case StopReason::training_unseen:
       return "no rank was seen to start, so training may have begun, and a second start could "
              "repeat or overwrite work";

@@ -185,7 +185,8 @@ class Recogniser {
     // `-mtorch.distributed.run` may be one word.
     const std::string_view whole = words()[word];
     const std::size_t letter = whole.starts_with('-') ? whole.find('m') + 1 : 0;
-    if (!launcher(kModuleNames, whole.substr(letter), word)) script({word, ScriptKind::module});
+    const std::string_view name = whole.substr(letter);
+    if (!launcher(kModuleNames, name, word)) script({word, ScriptKind::module}, name);
   }
 
   void file(std::size_t word) {
@@ -194,17 +195,20 @@ class Recogniser {
         kFileNames, [&](const LauncherName& known) { return path.ends_with(known.name); });
     const bool known = it != kFileNames.end() ? launcher(kFileNames, it->name, word)
                                               : launcher(kProgramNames, base_name(path), word);
-    if (!known) script({word, ScriptKind::file});
+    if (!known) script({word, ScriptKind::file}, base_name(path));
   }
 
-  void script(Script script) {
+  void script(Script script, std::string_view name = {}) {
     command_.launcher = Launcher::python;
     command_.script = script;
+    command_.serves = starts_server(name, words().subspan(script.word + 1));
     read_environment();
   }
 
   void opaque(std::size_t program) {
-    const auto it = std::ranges::find(kSpreaders, base_name(words()[program]), &Spreader::name);
+    const std::string_view name = base_name(words()[program]);
+    const auto it = std::ranges::find(kSpreaders, name, &Spreader::name);
+    command_.serves = starts_server(name, words().subspan(program + 1));
     read_environment();
     if (it != kSpreaders.end()) command_.descendants = it->descendants;
   }

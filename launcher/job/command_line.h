@@ -71,6 +71,10 @@ void find_script(const CommandLine& line, const OptionWalk& walk, ScriptKind kin
 [[nodiscard]] CommandPort port_in(const LauncherVariable& number);
 [[nodiscard]] CommandPort port_in_endpoint(const LauncherVariable& endpoint);
 
+/// Whether this program or module starts a server of models with these arguments, whose hook will
+/// tell that it answers.
+[[nodiscard]] bool starts_server(std::string_view name, std::span<const std::string> arguments);
+
 /// Adds the warnings that need the whole command to be known.
 void find_mistakes(Command& command);
 

@@ -307,6 +307,7 @@ void RankMachine::hear_body(ProcessId process, const watch::HookMessage& message
   const auto* ended = std::get_if<watch::HookException>(&message.body);
   if (ended != nullptr && !message.rank && seen_.raised_nameless.size() < kMostNameless)
     seen_.raised_nameless.push_back(ended->raised);
+  if (std::holds_alternative<watch::HookServes>(message.body)) follow(stages_.server_is_up(now));
   if (message.rank && is_rank(*message.rank, process)) note_deed(*message.rank, message, now);
 }
 

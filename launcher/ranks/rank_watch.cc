@@ -449,7 +449,7 @@ void RankWatch::perform(const BeginTraining&) {
   driver_.end();
   standstill_.end();
   tell_(ShowStatus{});
-  tell_(TrainingBegan{});
+  tell_(TrainingBegan{config_.stages.serves});
   if (config_.stages.judged_elsewhere) return;  // the leader tells of a standstill
   const auto is_gloo = [](const std::string& backend) { return backend == "gloo"; };
   const bool sleeps = std::ranges::all_of(machine_.seen().backends, is_gloo);

@@ -27,6 +27,10 @@ void read(const Json& json, const char* key, std::vector<int>& member) {
   member = numbers_of(json, key);
 }
 
+void read(const Json& json, const char* key, bool& member) {
+  member = is_true(json, key);
+}
+
 void read(const Json& json, const char* key, int& member) {
   member = number_of(json, key).value_or(member);
 }
@@ -202,9 +206,9 @@ std::string in_words(const Line& line) {
 }
 
 std::string in_words(const Stall& stall) {
-  if (stall.phase == Stall::kWorks) return "training waits for ranks that work: " + stall.text;
-  return (stall.phase == Stall::kOver ? "training goes on, after " : "training stands still: ") +
-         stall.text;
+  const std::string who = stall.serves ? "the server" : "training";
+  if (stall.phase == Stall::kWorks) return who + " waits for ranks that work: " + stall.text;
+  return who + (stall.phase == Stall::kOver ? " goes on, after " : " stands still: ") + stall.text;
 }
 
 std::string in_words(const Straggler& straggler) {

@@ -126,8 +126,10 @@ class RecordReader {
     if (attempt_ != nullptr) attempt_->waiting = event.text;
   }
 
-  void take(const record::Training&) {
-    if (attempt_ != nullptr) attempt_->training = at_;
+  void take(const record::Training& event) {
+    if (attempt_ == nullptr) return;
+    attempt_->training = at_;
+    attempt_->serves = event.serves;
   }
 
   void take(const record::Verdict& event) {
@@ -381,6 +383,10 @@ std::vector<Rank> suspects(const AttemptHistory& attempt) {
     return ranks_of(attempt.verdict->failure.missing);
   const std::optional<Rank> first = first_failed({.ended = bad_ends(attempt)});
   return first ? std::vector{*first} : std::vector<Rank>{};
+}
+
+const char* phase_of(const AttemptHistory& attempt) {
+  return attempt.serves ? "serving" : "training";
 }
 
 std::optional<double> collectives_a_second(const AttemptHistory& attempt) {

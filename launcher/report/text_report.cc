@@ -89,7 +89,7 @@ void write_story(const RunRecord& run, TextWriter& to) {
   if (last.ended) return;
   to.line(tr("  attempt {}  {:<14} {}{}", last.told.number, last.told.profile,
              tr(run.state == RunRecord::State::running ? "is running" : "was not ended"),
-             last.training          ? tr(", training")
+             last.training          ? tr(", {}", tr(phase_of(last)))
              : last.waiting.empty() ? ""
                                     : "  (" + tr(last.waiting) + ")"));
 }

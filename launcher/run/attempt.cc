@@ -134,7 +134,7 @@ void Attempt::hear(const ranks::TellVerdict& news) {
 }
 
 void Attempt::hear(const TrainingBegan& news) {
-  services_.log.record(report::record::Training{});
+  services_.log.record(report::record::Training{news.serves});
   link_rank_files();
   take(news);
 }

@@ -135,8 +135,9 @@ void AttemptMachine::take(const VerdictFell& event, TimePoint now) {
   actions_.push_back(AskRanks{kAnswersWithin});
 }
 
-void AttemptMachine::take(const TrainingBegan&, TimePoint) {
+void AttemptMachine::take(const TrainingBegan& event, TimePoint) {
   outcome_.training = true;
+  serves_ = event.serves;
   actions_.push_back(RecordSegments{});
 }
 
@@ -173,7 +174,8 @@ void AttemptMachine::note_failure(TimePoint now) {
   if (!outcome_.failed_at) outcome_.failed_at = stands_since_.value_or(now);
 }
 
-void AttemptMachine::tell(const report::record::Stall& line) {
+void AttemptMachine::tell(report::record::Stall line) {
+  line.serves = serves_;
   actions_.push_back(RecordStall{line});
   actions_.push_back(TellUser{in_words(line)});
 }

@@ -245,7 +245,7 @@ class AttemptMachine {
   void explain_and_stop(const Explaining& explaining, const ranks::RankAnswers& answers,
                         TimePoint now);
   void tell_what_the_signal_met();
-  void tell(const report::record::Stall& line);
+  void tell(report::record::Stall line);
   void note_failure(TimePoint now);
   [[nodiscard]] bool ended_as_told(const ExitStatus& status, TimePoint now);
   void tell_stall(const watch::StallReport& report, const ranks::RankAnswers& answers,
@@ -276,6 +276,7 @@ class AttemptMachine {
     bool by_key = false;
   };
   std::optional<PassedOn> passed_on_;      ///< the last signal that ends nothing by itself
+  bool serves_ = false;                    ///< what has begun is a server
   std::optional<TimePoint> stands_since_;  ///< at the latest, where the training stands still
   bool trained_ = false;                ///< the job has trained, or may have, as the verdict said
   std::vector<AttemptAction> actions_;  ///< the actions of the present call

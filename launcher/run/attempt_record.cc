@@ -201,7 +201,8 @@ void take_troubled_gpus(const AttemptRecord& record, diagnose::Evidence& evidenc
 // A Python launcher of which no rank was seen has failed before it started any, unless they run
 // where nobody here can look.
 diagnose::Training training_of(const AttemptRecord& record, const AttemptContext& context) {
-  if (record.training) return diagnose::Training::begun;
+  if (record.training)
+    return context.serves ? diagnose::Training::served : diagnose::Training::begun;
   const bool began = record.ranks.began || record.ranks.nccl.any ||
                      (record.verdict && is_stuck(record.verdict->kind));
   const bool no_rank_yet =

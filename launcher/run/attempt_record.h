@@ -56,6 +56,7 @@ struct AttemptRecord : AttemptOutcome {
 struct AttemptContext {
   job::Launcher launcher = job::Launcher::opaque;
   bool ranks_below = true;  ///< the ranks of this node are our descendants
+  bool serves = false;      ///< the job is a server
   int nodes = 1;
   bool autotuning = false;
   std::optional<diagnose::RendezvousPort> port;

@@ -329,6 +329,8 @@ AttemptSpec rules_of_watch(const AttemptInputs& inputs) {
   spec.stages = stages_of(plan, inputs.profile);
   spec.stages.awaited_nodes = nodes_awaited_by_launcher(inputs);
   spec.stages.nodes_have_met = inputs.agreed.has_value();
+  // Only a hook says that a server answers.
+  spec.stages.serves = plan.command.serves && inputs.hook && !inputs.hook->hook.empty();
   spec.start = plan.options.start_timeout.value_or(inputs.profile.timeouts.start);
   spec.stall = plan.options.stall_timeout.value_or(inputs.profile.timeouts.stall);
   spec.kill_on_stall = inputs.profile.on_stall != profile::OnStall::report && spec.stall.after;

@@ -331,6 +331,7 @@ void read_body(HookMessage& message, const Json& packet) {
   if (name == "refused") message.body = HookRefusal{text(packet, "what"), text(packet, "why")};
   if (name == "hook_error") message.body = HookFault{text(packet, "where"), text(packet, "err")};
   if (name == "exception") message.body = HookException{raised_of(packet, rank)};
+  if (name == "serves") message.body = HookServes{};
   if (name == "comm") message.body = communicator_of(packet);
   if (auto call = call_in(name, packet)) message.body = std::move(*call);
   if (name == "exit") message.body = HookExit{number_of<std::int64_t>(packet, "collectives")};

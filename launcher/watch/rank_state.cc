@@ -150,7 +150,11 @@ void RankState::reach(Stage stage, TimePoint now) {
     case Stage::rendezvous:
     case Stage::communicator: return reach(Stage::imported, now);
     case Stage::group: return reach(Stage::rendezvous, now);
-    case Stage::collective: reach(Stage::group, now); return reach(Stage::communicator, now);
+    case Stage::collective:
+      reach(Stage::group, now);
+      // One that was called before the rank began to make a group says nothing of that group.
+      if (entered_[index(stage)] > entered_[index(Stage::communicator)]) forget_group();
+      return reach_in_nccl(now);
   }
 }
 

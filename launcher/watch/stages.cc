@@ -17,7 +17,8 @@ namespace {
 // fail, in the first collective, which comes right behind the communicator in most programs.
 constexpr Duration kConnectsWithin{10'000};
 
-// If the call of the first collective would be seen, we wait for it; but not for ever.
+// If the call of the first collective would be seen, or that a server answers, we wait for it; but
+// not for ever.
 constexpr Duration kStartsWithin = std::chrono::minutes(30);
 
 Stage after(Stage stage) {
@@ -75,7 +76,9 @@ std::vector<StageAction> Stages::on(std::span<const Event> events, TimePoint mon
   }
   check_training(now);
   check_certain(now);
-  if (!due_) due_ = monotonic;
+  // Where nobody waited, the next tick may be half an hour away.
+  const bool waits = !standings_.empty();
+  if (!due_ || (waits && *due_ > monotonic + config_.look_every)) due_ = monotonic;
   return finish(monotonic);
 }
 
@@ -132,6 +135,12 @@ std::vector<StageAction> Stages::stood_still(Duration lasts,
     verdict.stage = std::min(verdict.stage.value_or(Stage::collective), after(state.furthest()));
   }
   decide(std::move(verdict));
+  return finish(monotonic);
+}
+
+std::vector<StageAction> Stages::server_is_up(TimePoint monotonic) {
+  is_up_ = true;
+  check_training(job_time(monotonic));
   return finish(monotonic);
 }
 
@@ -274,8 +283,8 @@ void Stages::apply(const StageEntered& event, TimePoint now) {
     // A retry after a failure is no arrival, because a rank may retry for ever.
     if (!state->tried(event.stage)) arrival_ = now;
     state->enter(event.stage, now);
-    if (makes_a_group(event) && !state->reached(Stage::collective))
-      state->make_group(event.detail, event.awaits, now);
+    const bool starts = config_.serves ? !training_ : !state->reached(Stage::collective);
+    if (makes_a_group(event) && starts) state->make_group(event.detail, event.awaits, now);
     if (event.world_size) state->claimed_world = event.world_size;
     if (!store.empty()) state->store = store;
   } else if (const auto other = elsewhere_.find(event.process);
@@ -451,11 +460,12 @@ void Stages::check_overdue(TimePoint now) {
 }
 
 std::optional<TimePoint> Stages::trains_at() const {
+  if (is_up_) return progress_;
   if (world_size() == 0) return std::nullopt;
   // A second world may wait still.
   if (std::ranges::any_of(elsewhere_, [](const auto& one) { return !one.second.through; }))
     return std::nullopt;
-  Duration wait{0};
+  Duration wait = config_.serves ? kStartsWithin : Duration::zero();
   for (int i = 0; i < world_size(); ++i) {
     const RankState& state = state_of(Rank{i});
     if (state.reached(Stage::collective)) continue;
@@ -470,6 +480,7 @@ std::optional<TimePoint> Stages::trains_at() const {
 }
 
 bool Stages::may_have_trained() const {
+  if (config_.serves) return is_up_;
   bool some_through = false;
   for (const auto& [rank, state] : ranks_) {
     if (state.tried(Stage::collective) && !state.had_collective()) return false;
@@ -484,7 +495,7 @@ void Stages::check_training(TimePoint now) {
   if (!at || *at > now) return;
   training_ = true;
   JobTraining news;
-  for (int i = 0; i < world_size(); ++i)
+  for (int i = 0; i < world_size() && !config_.serves; ++i)
     if (!state_of(Rank{i}).reached(Stage::collective)) news.source = Source::proc;
   actions_.emplace_back(news);
 }

@@ -16,6 +16,7 @@ namespace {
 constexpr Duration kMinute = std::chrono::minutes(1);
 constexpr Duration kShortestStall = 2 * kMinute;
 constexpr Duration kBeforeAnyPause = 30 * kMinute;
+constexpr Duration kMeetsBeforeAnyPause = 3 * kMinute;  // as before the first collective
 constexpr Duration kShortestLongWork = 10 * kMinute;
 
 // A time of a millisecond must not keep us awake.
@@ -119,7 +120,8 @@ void Stall::rested(TimePoint now) {
 
 Duration Stall::limit() const {
   if (timeout_.after) return *timeout_.after;
-  return longest_pause_ ? std::max(kShortestStall, 2 * *longest_pause_) : kBeforeAnyPause;
+  if (longest_pause_) return std::max(kShortestStall, 2 * *longest_pause_);
+  return somebody_meets() ? kMeetsBeforeAnyPause : kBeforeAnyPause;
 }
 
 Duration Stall::pause_between_questions() const {

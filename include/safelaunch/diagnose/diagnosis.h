@@ -46,6 +46,7 @@ enum class StopReason {
   hopeless,         ///< every profile would fail alike: too little memory, an ill GPU
   stays_away,       ///< one rank never came to NCCL, where the others wait
   training_begun,   ///< a collective has completed; only the user knows what may run twice
+  had_served,       ///< a server has answered requests
   training_unseen,  ///< nobody knows whether one has
   finished,         ///< the program had come to its end
   signalled,        ///< safelaunch received a signal to end

@@ -13,6 +13,7 @@ enum class Training {
   not_begun,
   unseen,  ///< no rank was seen to come to torch, JAX or NCCL: it may have trained all the same
   begun,
+  served,  ///< the job is a server, and has answered
 };
 
 /// Text that a rank, the launcher or NCCL wrote. The end of it is enough.

@@ -155,6 +155,8 @@ struct Command {
   /// The number that the command asks for; a launcher may start fewer. nullopt: not known.
   std::optional<ProcessCount> processes_per_node;
   Descendants descendants = Descendants::all;
+  /// A server of models (vLLM's, SGLang's): its start is over once it answers requests.
+  bool serves = false;
 
   CommandPort port;
   std::string rendezvous;   ///< torchrun's backend: "static", "c10d", "etcd-v2", …; else empty

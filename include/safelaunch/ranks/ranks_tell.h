@@ -21,8 +21,10 @@ struct TellVerdict {
 };
 /// A rank waits for the others, or has begun to connect; comes again and again.
 struct TellMeeting {};
-/// Every rank has its first collective behind it.
-struct TrainingBegan {};
+/// Every rank has its first collective behind it, or the server answers.
+struct TrainingBegan {
+  bool serves = false;
+};
 struct TrainingStalled {
   watch::StallReport report;
 };

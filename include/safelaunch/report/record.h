@@ -108,10 +108,11 @@ struct Notice {
   static void fields(auto& self, auto&& field) { field("text", self.text); }
 };
 
-/// Every rank has completed its first collective.
+/// Every rank has completed its first collective, or a server answers requests.
 struct Training {
   static constexpr const char* kName = "training";
-  static void fields(auto&, auto&&) {}
+  bool serves = false;
+  static void fields(auto& self, auto&& field) { field("serves", self.serves); }
 };
 
 /// A probe has told how a profile does.
@@ -289,7 +290,7 @@ struct Signal {
   }
 };
 
-/// Training stands still, or moves again, or waits for ranks that work.
+/// Training, or a server, stands still, or moves again, or waits for ranks that work.
 struct Stall {
   static constexpr const char* kName = "stall";
   static constexpr std::string_view kAgain = "again";  ///< the user was told of it before
@@ -297,9 +298,11 @@ struct Stall {
   static constexpr std::string_view kWorks = "works";  ///< ranks work, and others wait for them
   std::string text;   ///< who is behind; of one that is over: how long it took
   std::string phase;  ///< kAgain, kOver, kWorks, or empty for a new one
+  bool serves = false;
   static void fields(auto& self, auto&& field) {
     field("text", self.text);
     field("phase", self.phase);
+    field("serves", self.serves);
   }
 };
 

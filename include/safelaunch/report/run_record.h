@@ -65,6 +65,7 @@ struct AttemptHistory {
   Duration began{};
   Duration until{};  ///< its end, or the time of its last event
   std::optional<Duration> training;
+  bool serves = false;  ///< what has begun then is a server
   /// The attempt is being stopped: after a verdict or a signal all ranks are told to end.
   bool stopping = false;
   std::map<Rank, RankHistory> ranks;
@@ -127,6 +128,8 @@ struct RunRecord {
 
 /// The ranks to look at: those that were missing, or else the one that failed first.
 [[nodiscard]] std::vector<Rank> suspects(const AttemptHistory& attempt);
+/// What a job does once its start is over: "training" or "serving".
+[[nodiscard]] const char* phase_of(const AttemptHistory& attempt);
 
 /// Collectives a second after the start, of the rank that finished most; nullopt where no rank has
 /// told it.

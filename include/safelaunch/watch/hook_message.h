@@ -105,6 +105,9 @@ struct InitFile {
   Duration age{};
 };
 
+/// A server of the job answers requests from now on.
+struct HookServes {};
+
 /// A call begins that needs other ranks, or ends, or (in a new world) all are forgotten.
 struct HookCall {
   enum class What { begins, again, ends, forgotten } what = What::begins;
@@ -132,7 +135,7 @@ struct HookMessage {
   std::vector<Event> events;  ///< the events for Stages; none where the rank is unknown
   std::variant<std::monostate, HookHello, StackAnswer, CountersAnswer, CollectivesAnswer,
                ArrivalsAnswer, HookRefusal, HookFault, HookException, HookCommunicator, HookExit,
-               HookCall, HookThreadRaised, HookChildDied>
+               HookCall, HookThreadRaised, HookChildDied, HookServes>
       body;
 };
 

@@ -59,7 +59,7 @@
 ///     it had not entered, and may well have no part in what a group of some ranks waits for.
 ///   - A world of one never gets a verdict, and neither does a job in which nobody waits.
 ///   - Once every rank is through `collective` the job is training, and nothing here judges it any
-///     more: see watch/stall.h. If nobody can see a rank's collectives, the rank is assumed to
+///     more: see watch/stall.h. A server starts until it answers requests. If nobody can see a rank's collectives, the rank is assumed to
 ///     train once it has its group, or some seconds after NCCL has made its communicator.
 
 #include <map>
@@ -107,6 +107,9 @@ struct StagesConfig {
   /// The agents of all those nodes have met, and started their launchers; else none but this node
   /// has shown itself.
   bool nodes_have_met = false;
+  /// The job is a server, and will say that it answers requests: until then it starts, whatever
+  /// collectives its ranks have behind them.
+  bool serves = false;
 };
 
 /// Other ranks are awaited than before, or they do something else: one line for a log. A terminal
@@ -115,7 +118,8 @@ struct StatusChanged {
   std::string text;
 };
 
-/// Every rank has its first collective behind it. Comes at most once; no verdict comes after it.
+/// Every rank has its first collective behind it, or the server answers. Comes at most once; no
+/// verdict comes after it.
 struct JobTraining {
   /// `proc` where ranks without a hook were only seen to have their group: whether they train
   /// cannot be known then, and is assumed.
@@ -180,6 +184,9 @@ class Stages {
   [[nodiscard]] bool misses_helped(TimePoint now) const;
   /// Takes what those processes do together. Call it with the samples while misses_helped().
   void helpers_do(Activity activity, std::string doing, TimePoint now);
+
+  /// The server answers requests.
+  [[nodiscard]] std::vector<StageAction> server_is_up(TimePoint now);
 
   [[nodiscard]] bool training() const { return training_; }
   /// Some rank here has its first collective behind it, and none has failed in its own or is in it
@@ -304,7 +311,7 @@ class Stages {
   [[nodiscard]] bool suspended(TimePoint now) const;
 
   // The words.
-  [[nodiscard]] MissingRank suspect(Rank rank, Stage stage, TimePoint now) const;
+  [[nodiscard]] MissingRank suspect(Rank rank, const Standing& standing, TimePoint now) const;
   [[nodiscard]] Failure judge(const Standing& standing, TimePoint now) const;
   [[nodiscard]] std::vector<Rank> all_waiting() const;
   [[nodiscard]] std::string waiting_text(TimePoint now, Wording wording) const;
@@ -322,6 +329,7 @@ class Stages {
   std::vector<Standing> standings_;  // the standings whose clock runs, in the order of Stage
   TimePoint progress_{};             // the last news of any rank
   TimePoint arrival_{};              // when a rank last came somewhere for the first time
+  bool is_up_ = false;               // the server
   bool training_ = false;
   std::optional<Failure> verdict_;
   std::optional<TimePoint> due_;      // the time of the next tick, in monotonic time

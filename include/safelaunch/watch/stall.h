@@ -72,8 +72,9 @@ using StallAction = std::variant<AskCounters, StallReport, StallOver>;
 /// collectives and one of them waits in one (a server waits for requests in none), or waits for
 /// others to make a group, or all stand in calls that are not counted: after twice the longest
 /// pause that the job has shown, after two minutes at least, and after 30 minutes before a pause is
-/// known. While those that the others wait for wait for a request, nothing is told. Once all ranks
-/// have ended, some of them before they were through, and the command goes on, that is told.
+/// known, three where ranks wait for others to make a group. While those that the others wait for
+/// wait for a request, nothing is told. Once all ranks have ended, some of them before they were
+/// through, and the command goes on, that is told.
 class Stall {
  public:
   /// How a rank waits in a collective: NCCL may use a whole CPU for it, gloo sleeps.

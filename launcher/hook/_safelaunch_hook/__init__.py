@@ -80,6 +80,7 @@ def _start():
     imports.watch("torch", torch_is_imported, begins=listen)
     for debugger in ("debugpy", "pydevd", "remote_pdb", "rpdb"):
         imports.watch(debugger, lambda name=debugger: _watch_debugger(name))
+    imports.watch("uvicorn.server", _watch_uvicorn)
     if sys.version_info < (3, 11):
         imports.watch("exceptiongroup._formatting", _watch_backport)
     imports.watch("jax._src.distributed", _watch_jax)
@@ -121,11 +122,19 @@ def _watch_backport():
     ending.watch_excepthook()
 
 
+def _watch_uvicorn():
+    from . import servers
+
+    servers.watch_uvicorn()
+
+
 def _watch_torch():
-    from . import torch_stages
+    from . import imports, servers, torch_stages
 
     _watch_end()  # needed if a foreign sitecustomize has hidden ours
     torch_stages.watch(sys.modules["torch"])
+    for name in servers.COMMUNICATORS:
+        imports.watch(name, lambda name=name: servers.watch_communicators(name))
 
 
 def _watch_jax():

@@ -16,7 +16,8 @@ _MOST_MEMBERS = 4096  # of all groups together, so that the packet stays one
 # A CUDA build has two. A group may have both backends, each with its own numbers from 1 on.
 _RECORDERS = (("_dump_fr_trace_json", ""), ("_dump_nccl_trace_json", " (nccl)"))
 # A group is made once all of its ranks have come.
-_MEETING = {"init_process_group", "_new_process_group_helper", "_store_based_barrier", "new_group", "_new_group_with_tag"}
+_MEETING = {"init_process_group", "_new_process_group_helper", "_store_based_barrier", "new_group", "_new_group_with_tag",
+            "__init__", "_init_comm"}  # the last two of PyNcclCommunicator
 _OPENING = ("TCPStore__init", "TCPStore__waitForWorkers")
 
 

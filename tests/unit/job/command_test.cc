@@ -30,6 +30,22 @@ void check(const Scene& scene) {
 
 }  // namespace
 
+TEST_CASE("a server whose hook tells that it answers is known", "[command]") {
+  for (const char* line :
+       {"vllm serve m --tensor-parallel-size 2", "/opt/env/bin/vllm serve m", "sglang serve m",
+        "python -m sglang.launch_server --tp 2", "python3 -mvllm.entrypoints.openai.api_server",
+        "env A=1 vllm serve m", "uv run vllm serve m", "python /opt/env/bin/vllm serve m"}) {
+    INFO(line);
+    CHECK(command(line).serves);
+  }
+  for (const char* line :
+       {"vllm bench serve", "vllm serve m --headless", "vllm serve m --grpc", "vllm", "python vllm",
+        "sglang generate", "python -m sglang.launch_server --grpc-mode", "torchrun serve.py"}) {
+    INFO(line);
+    CHECK_FALSE(command(line).serves);
+  }
+}
+
 TEST_CASE("torchrun and its script are found in all spellings", "[command]") {
   constexpr auto kModule = job::ScriptKind::module;
   const Scene scenes[] = {

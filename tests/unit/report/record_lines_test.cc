@@ -43,7 +43,7 @@ const std::vector<LineCase>& line_cases() {
       {record::Notice{"the port 29500 is taken; 29501 is used"},
        R"("e":"notice","text":"the port 29500 is taken; 29501 is used"})",
        "the port 29500 is taken; 29501 is used"},
-      {record::Training{}, R"("e":"training"})", ""},
+      {record::Training{}, R"("e":"training","serves":false})", ""},
       {record::Probe{"no-p2p", "works", "4 ranks", 12'500},
        R"("e":"probe","profile":"no-p2p","verdict":"works","text":"4 ranks","mb_per_s":12500})",
        "4 ranks"},
@@ -82,13 +82,17 @@ const std::vector<LineCase>& line_cases() {
       {record::Signal{"SIGHUP", 0}, R"("e":"signal","signal":"SIGHUP","sender":0})",
        "SIGHUP from the kernel"},
       {record::Stall{"no collective for 60 s", ""},
-       R"("e":"stall","text":"no collective for 60 s","phase":""})",
+       R"("e":"stall","text":"no collective for 60 s","phase":"","serves":false})",
        "training stands still: no collective for 60 s"},
-      {record::Stall{"12min", "over"}, R"("e":"stall","text":"12min","phase":"over"})",
+      {record::Stall{"12min", "over"},
+       R"("e":"stall","text":"12min","phase":"over","serves":false})",
        "training goes on, after 12min"},
       {record::Stall{"rank 0 works", "works"},
-       R"("e":"stall","text":"rank 0 works","phase":"works"})",
+       R"("e":"stall","text":"rank 0 works","phase":"works","serves":false})",
        "training waits for ranks that work: rank 0 works"},
+      {record::Stall{"rank 1 is behind", "", true},
+       R"("e":"stall","text":"rank 1 is behind","phase":"","serves":true})",
+       "the server stands still: rank 1 is behind"},
       {record::Straggler{5, 97, 100, 180'400, 58, "dataset.py:88 load", 8, 10},
        R"("e":"straggler","rank":5,"last":97,"of":100,"behind_us":180400,"waited":58,"where":"dataset.py:88 load","seen":8,"looks":10})",
        "rank 5 came last to 97 of 100 collectives, 180 ms after the others, which waited 58 % of "
@@ -182,7 +186,8 @@ TEST_CASE("every line has its times, and its attempt from the first one on", "[r
   CHECK(before.starts_with("{\"t\":"));
   CHECK(before.find(",\"wall\":\"20") != std::string::npos);
   CHECK(before.find("\"attempt\"") == std::string::npos);
-  CHECK(recorded_line(record::Training{}, 3).ends_with("\"e\":\"training\",\"attempt\":3}\n"));
+  CHECK(recorded_line(record::Training{}, 3)
+            .ends_with("\"e\":\"training\",\"attempt\":3,\"serves\":false}\n"));
 }
 
 TEST_CASE("the times and attempts of lines of any origin are in bounds", "[record]") {

@@ -34,6 +34,7 @@ class Story {
   void raised(int rank, const std::string& type, const std::string& message) {
     tell(RankRaised{Rank{rank}, process(rank), type, message, "Traceback"});
   }
+  void server_is_up() { take(stages_.server_is_up(now_)); }
   void tell(const Event& event) { take(stages_.on(event, now_)); }
 
   /// From now on the rank does this.

@@ -21,6 +21,55 @@ TEST_CASE("a job that passes all stages is training, told once and without a ver
   CHECK_FALSE(story.stages().next_deadline());
 }
 
+namespace {
+
+// Engines reduce over gloo before they make communicators of their own, past torch.
+Story server_that_has_reduced() {
+  Story story({.serves = true});
+  everybody_imports(story, 2);
+  for (int rank = 0; rank < 2; ++rank) {
+    calls_init(story, rank, 2);
+    story.reached(rank, Stage::group);
+    story.entered(rank, Stage::collective, 2, "barrier");
+    story.reached(rank, Stage::collective);
+  }
+  return story;
+}
+
+}  // namespace
+
+TEST_CASE("a server starts until it answers, whatever it has reduced", "[stages]") {
+  Story story = server_that_has_reduced();
+  story.pass(20min);
+  CHECK(story.trainings() == 0);
+  CHECK_FALSE(story.stages().may_have_trained());
+
+  story.server_is_up();
+  CHECK(story.trainings() == 1);
+  CHECK(story.stages().may_have_trained());
+}
+
+TEST_CASE("a server that never says that it answers is taken to after half an hour", "[stages]") {
+  Story story = server_that_has_reduced();
+  story.pass(31min);
+  CHECK(story.trainings() == 1);
+  CHECK_FALSE(story.verdict());
+}
+
+TEST_CASE("a rank that lacks in a communicator of a server is named after its collectives too",
+          "[stages]") {
+  Story story = server_that_has_reduced();
+  story.entered(0, Stage::communicator, 2, "pynccl 1 of 2");
+  story.does(0, Activity::working);
+  story.does(1, Activity::idling, "sleeping");
+  story.pass(10min);
+  CHECK(story.at() == 180s);
+  CHECK(story.suspects() == Ranks{1});
+  CHECK(story.words() ==
+        "hung in communicator: rank 1 is missing (idling: sleeping) while rank 0 has waited for "
+        "180s");
+}
+
 TEST_CASE("scene b: a rank that sleeps before init is named after init-timeout", "[stages]") {
   Story story = rank_2_is_missing();
   story.does(2, Activity::idling, "sleeping in hrtimer_nanosleep");

@@ -205,6 +205,22 @@ TEST_CASE("a rank that has just come to the making of a group is not one that la
   CHECK(report->lagging == std::vector<Rank>{{2}});
 }
 
+TEST_CASE("before a pause is known a wait for a group is told as soon as before the training",
+          "[stall]") {
+  Stall stall({}, kStallStart, 2);
+  std::optional<StallReport> report;
+  TimePoint now = kStallStart;
+  for (; !report && now < kStallStart + 2h; now += 1s) {
+    const auto action = stall.tick(now);
+    if (action && action->index() == 1) report = std::get<StallReport>(*action);
+    stall.on_counters(Rank{0}, {1, 1}, now, Uncounted::meets);
+    stall.on_counters(Rank{1}, {1, 1}, now);
+  }
+  REQUIRE(report);
+  CHECK(report->lagging == std::vector<Rank>{{1}});
+  CHECK(now <= kStallStart + 5min);
+}
+
 TEST_CASE(
     "a rank that waits in a collective is not the one that is missed in the making of a group",
     "[stall]") {

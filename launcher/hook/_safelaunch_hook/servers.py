@@ -1,0 +1,65 @@
+"""Servers of models: that one answers requests, and the communicators that vLLM and SGLang make past torch.
+
+Both have a class PyNcclCommunicator, which calls NCCL by itself: its ranks meet in ncclCommInitRank, and once more in an
+all_reduce to warm up. That is a group like torch's, which is being made until the constructor returns.
+"""
+import sys
+
+from . import channel, groups, native, torch_stages
+from .patching import Call, quietly, wrapper
+
+COMMUNICATORS = tuple(package + ".distributed.device_communicators.pynccl" for package in ("vllm", "sglang.srt"))
+_MEET = ("ncclCommInitRank", "ncclCommInitRankConfig")
+
+_groups = {}  # thread → the group for which its constructor makes a communicator
+_ends = {}  # thread → what to call when that is made, and when it fails
+_made = {}  # the name of a group → how many were made for it, the same number on all of its ranks
+
+
+def watch_uvicorn():
+    def prepare(args, kwargs):
+        channel.emit("serves")
+        return args, kwargs, None, None
+
+    server = sys.modules["uvicorn.server"].Server
+    server.main_loop = wrapper(server.main_loop, prepare)  # begins once the server listens
+
+
+def watch_communicators(name):
+    module = sys.modules[name]
+    communicator, library = module.PyNcclCommunicator, module.NCCLLibrary
+    communicator.__init__ = wrapper(communicator.__init__, _constructor(communicator.__init__))
+    for function in _MEET:
+        if hasattr(library, function):
+            setattr(library, function, wrapper(getattr(library, function), _meets))
+
+
+def _constructor(original):
+    def prepare(args, kwargs):
+        group = Call(original, args, kwargs).arguments.get("group")
+        if isinstance(group, sys.modules["torch.distributed"].ProcessGroup):  # else ranks that torch does not know
+            _groups[native.get_ident()] = group
+        return args, kwargs, lambda _: _leave(0, None), lambda error: _leave(1, error)
+
+    return prepare
+
+
+def _meets(args, kwargs):
+    group = _groups.pop(native.get_ident(), None)
+    if group is not None:
+        quietly("pynccl", _enter, group)
+    return args, kwargs, None, None
+
+
+def _enter(group):
+    name = str(sys.modules["torch.distributed.distributed_c10d"]._get_process_group_name(group))
+    _made[name] = _made.get(name, 0) + 1
+    about = {"group": "pynccl %d of %s" % (_made[name], name), "init": False}
+    _ends[native.get_ident()] = torch_stages.meets_for_a_group(groups.members(group), about)
+
+
+def _leave(how, what):
+    _groups.pop(native.get_ident(), None)
+    ends = _ends.pop(native.get_ident(), None)
+    if ends is not None:
+        ends[how](what)

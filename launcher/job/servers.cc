@@ -1,0 +1,40 @@
+#include <algorithm>
+#include <array>
+
+#include "command_line.h"
+
+namespace safelaunch::job {
+namespace {
+
+struct ServerName {
+  std::string_view name;  ///< of a program, or of a module of Python's
+  std::string_view subcommand{};
+};
+
+// vLLM 0.32, SGLang 0.5.
+constexpr std::array kServers = {
+    ServerName{"vllm", "serve"},
+    ServerName{"vllm.entrypoints.cli.main", "serve"},
+    ServerName{"vllm.entrypoints.openai.api_server"},
+    ServerName{"vllm.entrypoints.api_server"},
+    ServerName{"sglang", "serve"},
+    ServerName{"sglang.launch_server"},
+};
+
+// Further nodes of vLLM's have engines alone, and by gRPC or HTTP/2 others answer than uvicorn,
+// whose hook tells that it does.
+constexpr std::array<std::string_view, 5> kNotTold = {"--headless", "--grpc", "--grpc-mode",
+                                                      "--smg-grpc-mode", "--enable-http2"};
+
+}  // namespace
+
+bool starts_server(std::string_view name, std::span<const std::string> arguments) {
+  const bool is_known = std::ranges::any_of(kServers, [&](const ServerName& server) {
+    if (name != server.name) return false;
+    return server.subcommand.empty() ||
+           (!arguments.empty() && arguments.front() == server.subcommand);
+  });
+  return is_known && std::ranges::find_first_of(arguments, kNotTold) == arguments.end();
+}
+
+}  // namespace safelaunch::job
