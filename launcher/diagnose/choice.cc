@@ -77,11 +77,13 @@ bool is_of_another(const Sighting& one, const FailedFirst& first) {
 }
 
 /// The exception that a program has printed itself before it called sys.exit(1), as hydra does. It
-/// may have printed it about anything.
+/// may have printed it about anything, and one about a connection about one of its own.
 const Sighting* printed_before_the_end(const Case& now) {
   if (!came_to_its_end(now) || now.first.status != ExitStatus(Exited{1})) return nullptr;
   const auto found = std::ranges::find_if(now.sightings, [&](const Sighting& one) {
-    return one.cause->id == cause::kUserException && !is_of_another(one, now.first);
+    return one.cause->kind == Kind::cause && one.cause->retry == Retry::never &&
+           one.strength == Strength::proof && !split_error(one.line).type.empty() &&
+           !is_of_another(one, now.first);
   });
   return found == now.sightings.end() ? nullptr : &*found;
 }

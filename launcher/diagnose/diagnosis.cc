@@ -48,10 +48,18 @@ bool port_is_ours(const Case& now) {
   return std::ranges::all_of(named, [&](int one) { return one == port->number; });
 }
 
+/// Whether the script itself would fail so again, however far it came.
+bool is_mistake(const Cause& cause) {
+  constexpr std::array<std::string_view, 4> kMistakes{cause::kUserException, cause::kModuleMissing,
+                                                      cause::kBadArguments, cause::kScriptMissing};
+  return std::ranges::find(kMistakes, cause.id) != kMistakes.end();
+}
+
 Decision decide(const Case& now, const Cause& cause) {
   const Evidence& evidence = now.evidence;
   if (evidence.signal) return Stop{StopReason::signalled};
   if (cause.id == cause::kAbortAtExit) return Stop{StopReason::finished};
+  if (is_mistake(cause)) return Stop{StopReason::users_own};
   if (evidence.training == Training::begun) return Stop{StopReason::training_begun};
   if (evidence.training == Training::served) return Stop{StopReason::had_served};
   if (evidence.autotuning) return Stop{StopReason::autotuning};
@@ -59,7 +67,9 @@ Decision decide(const Case& now, const Cause& cause) {
     return Stop{StopReason::stays_away};
   if (cause.retry == Retry::never)
     return Stop{is_users_own(cause.id) ? StopReason::users_own : StopReason::hopeless};
-  if (evidence.training == Training::unseen) return Stop{StopReason::training_unseen};
+  // Ranks whose port is taken have met nobody.
+  if (evidence.training == Training::unseen && !is_port(cause))
+    return Stop{StopReason::training_unseen};
   if (cause.retry == Retry::fallback) return FallBack{};
   if (is_port(cause) && !port_is_ours(now)) return Stop{StopReason::port_of_user};
   if (evidence.retries_of_profile >= kRetriesOfProfile) return Stop{StopReason::retries_used_up};
@@ -191,7 +201,8 @@ const char* describe(StopReason reason) {
     case StopReason::hopeless: return "every profile would fail alike";
     case StopReason::stays_away: return "a rank never came to connect, and no profile changes that";
     case StopReason::training_begun:
-      return "training had begun, and a second start could repeat or overwrite work";
+      return "ranks had finished a collective, so training may have begun, and a second start "
+             "could repeat or overwrite work";
     case StopReason::had_served: return "the server had answered requests before";
     case StopReason::training_unseen:
       return "no rank was seen to start, so training may have begun, and a second start could "

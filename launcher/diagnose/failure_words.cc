@@ -28,8 +28,8 @@ bool is_chained(std::string_view line) {
 /// Whether the line cannot belong to a message above it.
 bool begins_anew(std::string_view line) {
   return line.starts_with('[') || line.starts_with("===") || line.starts_with("terminate called") ||
-         line.starts_with("-- Process ") || line.starts_with("Fatal Python error: ") ||
-         has_glog_head(line) || has_date(line);
+         line.starts_with("-- Process ") || line.starts_with("-----") ||
+         line.starts_with("Fatal Python error: ") || has_glog_head(line) || has_date(line);
 }
 
 /// Reads the lines of one rank (or of all that are untagged), one after another.
@@ -82,6 +82,7 @@ class Reader {
   void read_frame(const LogLine& line) {
     if (line.place != place_) return;  // of another process
     const std::string_view text = without_head(line.text);
+    if (begins_anew(text)) return;  // of somebody who writes in between
     keep(text);
     if (text.starts_with(' ') || text.starts_with('\t')) return;
     const std::size_t colon = std::min(text.find(':'), text.size());
@@ -149,9 +150,13 @@ bool is_of_launcher(const Traceback& one) {
       "KeyboardInterrupt"};
   if (std::ranges::any_of(kTypes, [&](std::string_view type) { return one.type.ends_with(type); }))
     return true;
+  // Whose command was a launcher, as those of llamafactory-cli and swift.
+  constexpr std::array<std::string_view, 4> kCalls = {
+      "accelerate/commands/", "deepspeed/launcher/", "Command '['torchrun'", "'torch.distributed."};
   return one.type == "subprocess.CalledProcessError" &&
-         (one.text.find("accelerate/commands/") != std::string::npos ||
-          one.text.find("deepspeed/launcher/") != std::string::npos);
+         std::ranges::any_of(kCalls, [&](std::string_view call) {
+           return one.text.find(call) != std::string::npos;
+         });
 }
 
 /// Enough lines to see the last words of a program; the files hold all of them.
@@ -198,9 +203,11 @@ std::vector<Traceback> tracebacks(std::string_view text) {
   std::map<std::optional<Rank>, Reader> readers;
   std::size_t last = 0;
   for_each_line(text, [&](const LogLine& line) {
-    const auto [reader, added] = readers.try_emplace(line.rank, line.rank);
-    reader->second.read(line, line.number > last + 1);
+    const bool after_gap = line.number > last + 1;
     last = line.number;
+    if (has_bar(line.text)) return;
+    const auto [reader, added] = readers.try_emplace(line.rank, line.rank);
+    reader->second.read(line, after_gap);
   });
   std::vector<Traceback> all;
   for (auto& [rank, reader] : readers) std::ranges::move(reader.take(), std::back_inserter(all));

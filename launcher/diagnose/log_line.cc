@@ -32,6 +32,18 @@ bool strip_tag(std::string_view& line, std::optional<Rank>& rank) {
   return true;
 }
 
+/// A progress bar draws itself over the beginning of its line, and has no line end.
+void strip_bar(std::string_view& line) {
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  if (const std::size_t drawn = line.rfind('\r'); drawn != std::string_view::npos)
+    line.remove_prefix(drawn + 1);
+  for (const std::string_view begin : {"[rank", "Traceback (most recent call last)"}) {
+    const std::string_view front = line.substr(0, std::min(line.find(begin), line.size()));
+    if (front.size() < line.size() && (has_bar(front) || trimmed(front).empty()))
+      line.remove_prefix(front.size());
+  }
+}
+
 void strip_colour(std::string_view& line) {
   const std::size_t end = line.starts_with("\x1b[") ? line.find('m') : std::string_view::npos;
   if (end != std::string_view::npos && end <= 12) line.remove_prefix(end + 1);
@@ -125,6 +137,10 @@ std::optional<int> take_process(std::string_view& line) {
   return pid;
 }
 
+bool has_bar(std::string_view line) {
+  return line.find("%|") != std::string_view::npos;
+}
+
 bool has_glog_head(std::string_view line) {
   constexpr std::string_view kLevels = "IWEF";
   return !line.empty() && kLevels.find(line.front()) != std::string_view::npos &&
@@ -142,8 +158,8 @@ void for_each_line(std::string_view text, const std::function<void(const LogLine
     const std::size_t end = std::min(text.find('\n'), text.size());
     LogLine line{text.substr(0, end), std::nullopt, LineKind::plain, number};
     text.remove_prefix(std::min(end + 1, text.size()));
+    strip_bar(line.text);
     line.text = line.text.substr(0, kLongestLine);
-    if (line.text.ends_with('\r')) line.text.remove_suffix(1);
     while (take_process(line.text) || strip_tag(line.text, line.rank)) continue;
     strip_head(line);
     if (line.text.empty()) continue;

@@ -16,8 +16,9 @@ enum class LineKind {
   python_error,  ///< "SomeError: text", the last line of a traceback
 };
 
-/// One line without its tags ("[rank3]: ", torchrun's "[default3]:", vLLM's and Ray's "(Worker
-/// pid=4711) "), vLLM's head ("ERROR 11-29 09:12:40 [core.py:953] ") and line end.
+/// One line without a progress bar before it, its tags ("[rank3]: ", torchrun's "[default3]:",
+/// vLLM's and Ray's "(Worker pid=4711) "), vLLM's head ("ERROR 11-29 09:12:40 [core.py:953] ") and
+/// line end.
 struct LogLine {
   std::string_view text;  ///< the text, at most kLongestLine bytes
   std::optional<Rank> rank;
@@ -39,6 +40,9 @@ void for_each_line(std::string_view text, const std::function<void(const LogLine
 /// Takes "(Worker_TP1 pid=4711) " or "(train pid=4711, ip=10.0.0.2) " off the front, and gives the
 /// pid.
 [[nodiscard]] std::optional<int> take_process(std::string_view& line);
+
+/// Whether the line shows a progress bar of tqdm's: " 10%|█   | 2/20 [00:00<00:07,  2.45it/s]".
+[[nodiscard]] bool has_bar(std::string_view line);
 
 /// Whether the line begins with a head of glog, as torch writes them: "W1121 11:51:11.014000 7795
 /// torch/…".

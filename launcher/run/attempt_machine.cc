@@ -156,6 +156,7 @@ void AttemptMachine::take(const TrainingMoves& event, TimePoint) {
   auto* running = std::get_if<Running>(&state_);
   if (running == nullptr) return;
   stands_since_.reset();
+  outcome_.standstill.clear();
   const auto untold = std::exchange(running->stall, std::nullopt);
   if (untold && !untold->again) return;
   tell({describe_duration(event.stood), std::string(report::record::Stall::kOver)});
@@ -190,7 +191,8 @@ void AttemptMachine::tell_stall(const watch::StallReport& report, const ranks::R
   const Failure verdict = ranks::verdict_of(report, answers);
   if (!report.working.empty())
     return tell({describe(verdict), std::string(report::record::Stall::kWorks)});
-  tell({describe(verdict), std::string(report.again ? report::record::Stall::kAgain : "")});
+  outcome_.standstill = describe(verdict);
+  tell({outcome_.standstill, std::string(report.again ? report::record::Stall::kAgain : "")});
   if (!rules_.kill_on_stall || report.all_ended) return;
   outcome_.verdict = verdict;
   note_failure(now);

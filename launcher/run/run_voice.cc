@@ -69,6 +69,10 @@ std::string in_words(const std::vector<launch::Swept>& swept) {
       kKeepSetting);
 }
 
+bool is_traceback(std::string_view words) {
+  return words.starts_with("Traceback (most recent call last)");
+}
+
 }  // namespace
 
 int status_with(int status, const output::LostOutput& lost) {
@@ -120,7 +124,10 @@ void RunVoice::tell_of_first_failure(const AttemptRecord& record,
   if (record.signal || stuck || summary_.attempts.back().told_by_itself) return;
   const std::optional<Rank> first = diagnosis.failure.first;
   LastWords words = last_words(record, output::StdStream::err, first);
-  if (words.text.empty()) words = last_words(record, output::StdStream::out, first);
+  if (!is_traceback(words.text))  // composer prints what its ranks wrote on stderr
+    if (LastWords out = last_words(record, output::StdStream::out, first);
+        words.text.empty() || is_traceback(out.text))
+      words = std::move(out);
   if (words.text.empty()) return;
   say(!first ? "The output of what failed first:"
              : fmt::format("rank {} failed first. {}", first->value,

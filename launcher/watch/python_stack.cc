@@ -75,8 +75,14 @@ bool is_bootstrap(const Frame& frame) {
   return frame.path == "<string>" && frame.line == "1" && frame.function == "<module>";
 }
 
+// Made at run time, as the __init__ of a dataclass. Of a child, and of python -c, it is the
+// program.
+bool is_generated(const Frame& frame) {
+  return frame.path == "<string>" && frame.function != "<module>";
+}
+
 bool is_of_user(const Frame& frame) {
-  return !is_library(frame) && !is_hook(frame);
+  return !is_library(frame) && !is_hook(frame) && !is_generated(frame);
 }
 
 bool is_of_package(const Frame& frame) {

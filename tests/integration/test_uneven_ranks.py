@@ -78,7 +78,7 @@ class UnevenRanks(SafelaunchTest):
     def test_what_has_trained_with_some_ranks_is_not_started_again(self):
         run = self.own_spawn(3, TRAINS_WITH_TWO_OF_THREE)
         self.assertEqual(len(run.attempts), 1, str(run))
-        self.assertIn("training had begun", run.err)
+        self.assertIn("training may have begun", run.err)
 
     def test_a_rank_that_leaves_early_hangs_nobody_who_does_not_need_it(self):
         job = self.start("--nproc-per-node", "3", "--", sys.executable, self.script(ONE_LEAVES_EARLY))

@@ -270,6 +270,9 @@ constexpr CauseLine kProofs[] = {
     {"world-variables", "KeyError: 'LOCAL_RANK'"},
     {"module-missing", "ModuleNotFoundError: No module named 'torch'"},
     {"module-missing", "ImportError: No module named apex"},
+    {"packages-quarrel",
+     "ImportError: cannot import name 'Json' from 'datasets.features' "
+     "(/venv/lib/python3.11/site-packages/datasets/features/__init__.py)"},
     {"group-not-initialized",
      "ValueError: Default process group has not been initialized, please make sure to call "
      "init_process_group."},
@@ -474,7 +477,7 @@ constexpr CauseLine kProofs[] = {
     {"driver-old",
      "RuntimeError: The NVIDIA driver on your system is too old (found version 11040)."},
     {"net-missing", "vm:1:1 [0] net.cc:500 NCCL WARN Failed to initialize any NET plugin"},
-    {"collective-stuck",
+    {"gloo-timeout",
      "RuntimeError: [gloo/transport/tcp/unbound_buffer.cc:78] Timed out waiting 5000ms for recv "
      "operation to complete"},
     {"jax-port-taken", "jax.errors.JaxRuntimeError: UNKNOWN: Failed to start RPC server"},

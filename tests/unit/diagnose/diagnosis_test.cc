@@ -566,6 +566,38 @@ TEST_CASE("an exception that was printed before sys.exit(1) may be its reason", 
   CHECK(diagnosed(evidence).failure.cause == "rank-died");
 }
 
+TEST_CASE("a known reason that was printed before sys.exit(1) is told as that, not as an end",
+          "[diagnosis][bug]") {
+  const auto told = [](const std::string& last) {
+    Evidence evidence;
+    evidence.failure.kind = FailureKind::rank_died;
+    evidence.failure.ended = {{Rank{0}, {}, Exited{1}}};
+    evidence.finished = {Rank{0}};
+    evidence.output = {{"stderr", std::nullopt,
+                        "Traceback (most recent call last):\n  File \"a.py\", line 3\n" + last +
+                            "\nSet the environment variable HYDRA_FULL_ERROR=1 …\n"}};
+    return diagnosed(evidence).failure.cause;
+  };
+  CHECK(told("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.") ==
+        "gpu-oom");
+  CHECK(told("ModuleNotFoundError: No module named 'apex'") == "module-missing");
+  CHECK(told("OSError: [Errno 28] No space left on device") == "disk-full");
+  // Of a database, perhaps: no profile is tried for it.
+  CHECK(told("ConnectionRefusedError: [Errno 111] Connection refused") != "connect-failed");
+}
+
+TEST_CASE("a mistake of the script's is its own, whatever its ranks have reduced before",
+          "[diagnosis][bug]") {
+  Evidence evidence;
+  evidence.failure.kind = FailureKind::raised;
+  evidence.training = Training::begun;
+  evidence.failure.raised = {{Rank{1}, {}, "ValueError", "unknown option: no_such_key", "", false}};
+  CHECK(stops(diagnosed(evidence), StopReason::users_own));
+  evidence.failure.raised.clear();
+  evidence.failure.ended = {{Rank{1}, {}, Signaled{SIGKILL}}};
+  CHECK(stops(diagnosed(evidence), StopReason::training_begun));
+}
+
 TEST_CASE("who prints an exception and ends in order failed before those that are killed for it",
           "[diagnosis]") {
   const auto traceback = [](const std::string& tag, const std::string& last) {

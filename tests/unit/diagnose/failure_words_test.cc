@@ -85,6 +85,37 @@ TEST_CASE("vLLM's heads and process names are taken off, and give the rank", "[f
   CHECK(all[0].message == "CUDA out of memory. Tried to allocate 2 GiB");
 }
 
+TEST_CASE("a progress bar hides no traceback, and what others write in between is none of it",
+          "[failure_words][bug]") {
+  const std::string frames =
+      "  File \"a.py\", line 6, in step\n[INFO:swift] last_model_checkpoint: None\n"
+      "Train:  10%|█         | 2/20 [00:00<00:07,  2.45it/s]\nValueError: no such sample\n"
+      "----------End global rank 1 STDERR----------\n";
+  const std::string begin = "Traceback (most recent call last):\n";
+  for (const std::string& bar :
+       {std::string("\rTrain:   5%|▌  | 1/20 [00:00<00:09,  2.1it/s]\rTrain:  10%|█  | 2/20 [00:00<"
+                    "00:07,  2.45it/s]"),
+        std::string(80, ' ')}) {
+    const auto all = tracebacks(bar + "[rank1]: " + begin + "[rank1]:   File \"a.py\", line 6\n" +
+                                "[rank1]: ValueError: no such sample\n");
+    REQUIRE(all.size() == 1);
+    CHECK(all[0].rank == Rank{1});
+    CHECK(all[0].message == "no such sample");
+    const auto untagged = tracebacks(bar + begin + frames);
+    REQUIRE(untagged.size() == 1);
+    CHECK(untagged[0].type == "ValueError");
+    CHECK(untagged[0].message == "no such sample");
+  }
+}
+
+TEST_CASE("the exception of a program that has called a launcher is no rank's",
+          "[failure_words][bug]") {
+  CHECK(tracebacks("Traceback (most recent call last):\n  File \"/bin/llamafactory-cli\", line 7\n"
+                   "subprocess.CalledProcessError: Command '['torchrun', '--nproc_per_node', '2']' "
+                   "returned non-zero exit status 1.\n")
+            .empty());
+}
+
 TEST_CASE("a message ends at a dated line of another process, and at an abort", "[failure_words]") {
   const std::string own =
       "Traceback (most recent call last):\n  File \"a.py\", line 6, in <module>\n"

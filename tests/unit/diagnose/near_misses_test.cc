@@ -55,7 +55,7 @@ constexpr NearMiss kNearMisses[] = {
     {"web-retry", "connect-failed",
      "vm:1:1 [0] misc/socket.cc:484 NCCL INFO x\n[E socket.cpp:9] connect to [host]:29500 failed: "
      "Connection refused, retrying (1/34)"},
-    {"store-timeout", "collective-stuck",
+    {"store-timeout", "gloo-timeout",
      "RuntimeError: Timed out waiting 5000ms for recv operation to complete"},
     {"world-joined-twice", "none",
      "Waiting in store based barrier to initialize process group for rank: 0, key: "
@@ -84,6 +84,8 @@ constexpr NearMiss kNearMisses[] = {
      "vm:1:1 [0] a.cc:1 NCCL WARN Bootstrap Root : rank 1 of 2 ranks has already checked in"},
     {"duplicate-rank", "world-size-mismatch",
      "vm:1:1 [0] a.cc:1 NCCL WARN Bootstrap Root : mismatch in info from procs, info 2 : 3"},
+    {"packages-quarrel", "none",
+     "ImportError: cannot import name 'train' from 'utils' (/home/u/project/utils.py)"},
     {"module-missing", "none",
      "ImportError: cannot import name 'packaging' from 'pkg_resources' (unknown location)"},
     {"group-not-initialized", "none",
@@ -214,7 +216,7 @@ constexpr NearMiss kNearMisses[] = {
      "libcudart.so.11.0: cannot open shared object file: No such file or directory"},
     {"watchdog-stuck", "none", "[I ProcessGroupNCCL.cpp:587] NCCL watchdog thread started!"},
     {"ras-crash", "none", "rank 3 ended by SIGSEGV in rasterize_triangles"},
-    {"collective-stuck", "none", "RuntimeError: Timed out waiting 5000ms for a batch"},
+    {"gloo-timeout", "none", "RuntimeError: Timed out waiting 5000ms for a batch"},
     {"rank-missing", "none", "RuntimeError: rank 2 failed to pass the barrier in 10000 ms"},
     {"comm-error", "none",
      "ImportError: cannot import name 'ProcessGroupNCCL' from 'torch._C._distributed_c10d'"},

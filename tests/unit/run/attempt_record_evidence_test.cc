@@ -559,6 +559,38 @@ TEST_CASE("a rank that an elastic agent ended for a rescale did not fail when th
   CHECK(rescaled(25, Signaled{SIGTERM}) == std::pair(std::optional(Rank{0}), 143));
 }
 
+// torch's agent ends the others when one has failed, and kills 30 s later who does not heed it.
+TEST_CASE("a rank that the launcher killed as it did not heed its signal did not fail first",
+          "[evidence][bug]") {
+  AttemptRecord record;
+  record.command = Exited{1};
+  record.verdict = Failure{.kind = FailureKind::raised};
+  record.ranks.raised = {{Rank{0},
+                          {},
+                          "RuntimeError",
+                          "[gloo/transport/tcp/unbound_buffer.cc:78] Timed out waiting 15000ms for "
+                          "recv operation to complete",
+                          "",
+                          true}};
+  record.ranks.exits = {{Rank{0}, {.pid = 24}, Exited{1}},
+                        {Rank{1}, {.pid = 25}, Signaled{SIGKILL}}};
+  record.tails = {
+      {{std::nullopt, output::StdStream::err},
+       "W1127 api.py:1028] Sending process 25 closing signal SIGTERM\n"
+       "W1127 api.py:1047] Unable to shutdown process 25 via 15, forcefully exiting via "
+       "9\n"}};
+  record.standstill = "no collective finished for 12s; rank 1 is behind";
+  AttemptContext context;
+  context.launcher = job::Launcher::torchrun;
+  const diagnose::Evidence evidence = make_evidence(record, context);
+  const diagnose::Diagnosis found = diagnose::diagnose(evidence, diagnose::catalogue());
+  CHECK(found.failure.first == Rank{0});
+  CHECK(found.failure.cause == "gloo-timeout");
+  CHECK(diagnose::exit_status_of(evidence, found) == 1);
+  CHECK(found.failure.explanation.find("Training had stood still: no collective finished for 12s; "
+                                       "rank 1 is behind.") != std::string::npos);
+}
+
 TEST_CASE("deepspeed's words tell only which of two things its own status means", "[evidence]") {
   using enum output::StdStream;
   const auto deepspeed = job::Launcher::deepspeed;

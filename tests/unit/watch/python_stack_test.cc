@@ -17,6 +17,16 @@ TEST_CASE("the user's function is shown, with what of torch it called", "[python
                      "_new_process_group_helper"}}}) == "train.py:40 main → init_process_group");
 }
 
+TEST_CASE("code that is made at run time is no place of the user's", "[python_stack][bug]") {
+  const std::string library = "/v/lib/python3.11/site-packages/";
+  CHECK(summarize({{"MainThread",
+                    {"/home/u/my.py:11 main", library + "transformers/hf_argparser.py:90 parse",
+                     "<string>:157 __init__",
+                     library + "transformers/training_args.py:1 __post_init__"}}}) ==
+        "my.py:11 main → parse");
+  CHECK(summarize({{"MainThread", {"<string>:1 <module>"}}}) == "<string>:1 <module>");
+}
+
 TEST_CASE("a rank that sleeps in C shows where the user called", "[python_stack]") {
   CHECK(summarize({{"MainThread",
                     {"/home/u/train.py:60 <module>", "/home/u/train.py:40 never_reaches_init"}}}) ==
