@@ -494,10 +494,7 @@ void Stages::check_training(TimePoint now) {
   const auto at = trains_at();
   if (!at || *at > now) return;
   training_ = true;
-  JobTraining news;
-  for (int i = 0; i < world_size() && !config_.serves; ++i)
-    if (!state_of(Rank{i}).reached(Stage::collective)) news.source = Source::proc;
-  actions_.emplace_back(news);
+  actions_.emplace_back(JobTraining{});
 }
 
 }  // namespace safelaunch::watch

@@ -120,11 +120,7 @@ struct StatusChanged {
 
 /// Every rank has its first collective behind it, or the server answers. Comes at most once; no
 /// verdict comes after it.
-struct JobTraining {
-  /// `proc` where ranks without a hook were only seen to have their group: whether they train
-  /// cannot be known then, and is assumed.
-  Source source = Source::hook;
-};
+struct JobTraining {};
 
 /// The actions that `Stages` asks of its caller. A Failure is its verdict: the attempt is lost. It
 /// falls at most once in the life of a `Stages`.
