@@ -35,7 +35,8 @@ std::string describe_process(int pid) {
   std::string command = join(host::command_line_of(pid), " ");
   const std::size_t name = command.rfind('/', command.find(' ')) + 1;
   command.erase(0, name);  // of the interpreter its name is enough
-  const std::string place = watch::summarize({{"MainThread", host::python_frames(pid)}});
+  const std::string place =
+      watch::summarize({{"MainThread", host::python_frames(pid)}}, watch::Detail::with_package);
   return fmt::format("pid {} ({}{}){}{}", pid, trimmed(cut(printable(command), kLongestCommand)),
                      describe_stop(host::state_of(pid)), place.empty() ? "" : " in ", place);
 }

@@ -113,7 +113,8 @@ std::optional<Rank> RankQuestions::answered(ProcessId process, const watch::Stac
   const auto rank = close(process, watch::HookQuestion::stack);
   if (!rank) return rank;
   StackSeen& seen = answers_.stacks[*rank];
-  seen = {watch::summarize(answer.threads), watch::all_frames(answer.threads), answer.handled};
+  seen = {watch::summarize(answer.threads, watch::Detail::with_package),
+          watch::all_frames(answer.threads), answer.handled};
   if (!seen.handled) return rank;
   seen.handled->raised.rank = *rank;
   seen.frames += "handles an exception\n" + seen.handled->raised.traceback;
@@ -121,8 +122,10 @@ std::optional<Rank> RankQuestions::answered(ProcessId process, const watch::Stac
 }
 
 void RankQuestions::was_read(Rank rank, const watch::PythonThread& main_thread) {
-  answers_.stacks[rank] = {
-      watch::summarize({main_thread}), watch::all_frames({main_thread}), {}, true};
+  answers_.stacks[rank] = {watch::summarize({main_thread}, watch::Detail::with_package),
+                           watch::all_frames({main_thread}),
+                           {},
+                           true};
 }
 
 std::optional<Rank> RankQuestions::answered(ProcessId process,

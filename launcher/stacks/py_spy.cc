@@ -45,7 +45,7 @@ watch::PythonThread thread_from(const Json& json) {
 }
 
 void tell(RankPlace& place, const std::vector<watch::PythonThread>& threads, Teller teller) {
-  place.where = watch::summarize(threads);
+  place.where = watch::summarize(threads, watch::Detail::with_package);
   place.frames = watch::all_frames(threads);
   place.teller = teller;
 }

@@ -118,14 +118,21 @@ std::vector<Frame> frames_of(const PythonThread& thread) {
 
 }  // namespace
 
-std::string summarize(const std::vector<PythonThread>& threads) {
+std::string summarize(const std::vector<PythonThread>& threads, Detail detail) {
   for (const auto is : {is_of_user, is_of_package})
     for (const PythonThread& thread : threads) {
       const std::vector<Frame> frames = frames_of(thread);
       const auto place = innermost(frames, is);
       if (!place) continue;
-      const std::string_view next = called(std::span(frames).subspan(*place + 1));
-      return next.empty() ? shown(frames[*place]) : shown(frames[*place]) + " → " + printable(next);
+      const auto deeper = std::span(frames).subspan(*place + 1);
+      const std::string_view next = called(deeper);
+      std::string text = shown(frames[*place]);
+      if (!next.empty()) text += " → " + printable(next);
+      const auto inner = innermost(deeper, is_of_package);
+      if (detail == Detail::with_package && inner && deeper[*inner].function != next &&
+          next.find("(lock=") == std::string_view::npos)
+        text += " → " + shown(deeper[*inner]);
+      return text;
     }
   for (const PythonThread& thread : threads) {
     const std::vector<Frame> frames = frames_of(thread);

@@ -17,6 +17,19 @@ TEST_CASE("the user's function is shown, with what of torch it called", "[python
                      "_new_process_group_helper"}}}) == "train.py:40 main → init_process_group");
 }
 
+TEST_CASE("where a framework turns in its loop is told, but not to who counts places",
+          "[python_stack]") {
+  const std::string packages = "/v/lib/python3.11/site-packages/";
+  const std::vector<PythonThread> threads{
+      {"MainThread",
+       {"/home/u/short.py:36 <module>", packages + "mmengine/runner/runner.py:1777 train",
+        packages + "mmengine/runner/loops.py:372 run_iter",
+        packages + "torch/distributed/distributed_c10d.py:2169 all_reduce"}}};
+  CHECK(summarize(threads, Detail::with_package) ==
+        "short.py:36 <module> → train → loops.py:372 run_iter");
+  CHECK(summarize(threads) == "short.py:36 <module> → train");
+}
+
 TEST_CASE("code that is made at run time is no place of the user's", "[python_stack][bug]") {
   const std::string library = "/v/lib/python3.11/site-packages/";
   CHECK(summarize({{"MainThread",
