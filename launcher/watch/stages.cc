@@ -138,8 +138,9 @@ std::vector<StageAction> Stages::stood_still(Duration lasts,
   return finish(monotonic);
 }
 
+// A training may have a server too: for figures, for the engines of its rollouts.
 std::vector<StageAction> Stages::server_is_up(TimePoint monotonic) {
-  is_up_ = true;
+  is_up_ = config_.serves;
   check_training(job_time(monotonic));
   return finish(monotonic);
 }

@@ -181,7 +181,7 @@ class Stages {
   /// Takes what those processes do together. Call it with the samples while misses_helped().
   void helpers_do(Activity activity, std::string doing, TimePoint now);
 
-  /// The server answers requests.
+  /// A server of the job answers requests: where the job is one, its start is over.
   [[nodiscard]] std::vector<StageAction> server_is_up(TimePoint now);
 
   [[nodiscard]] bool training() const { return training_; }

@@ -49,6 +49,15 @@ TEST_CASE("a server starts until it answers, whatever it has reduced", "[stages]
   CHECK(story.stages().may_have_trained());
 }
 
+TEST_CASE("a server beside a training does not end its start", "[stages]") {
+  Story story = rank_2_is_missing();
+  story.does(2, Activity::idling);
+  story.server_is_up();
+  CHECK(story.trainings() == 0);
+  story.pass(10min);
+  CHECK(story.suspects() == Ranks{2});
+}
+
 TEST_CASE("a server that never says that it answers is taken to after half an hour", "[stages]") {
   Story story = server_that_has_reduced();
   story.pass(31min);
