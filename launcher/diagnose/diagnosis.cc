@@ -48,18 +48,19 @@ bool port_is_ours(const Case& now) {
   return std::ranges::all_of(named, [&](int one) { return one == port->number; });
 }
 
-/// Whether the script itself would fail so again, however far it came.
-bool is_mistake(const Cause& cause) {
-  constexpr std::array<std::string_view, 4> kMistakes{cause::kUserException, cause::kModuleMissing,
+/// A fault of the script or of its arguments, which would come again however far the job came.
+bool is_mistake(std::string_view cause) {
+  constexpr std::array<std::string_view, 5> kMistakes{cause::kUserException, cause::kModuleMissing,
+                                                      cause::kGroupNotInitialized,
                                                       cause::kBadArguments, cause::kScriptMissing};
-  return std::ranges::find(kMistakes, cause.id) != kMistakes.end();
+  return std::ranges::find(kMistakes, cause) != kMistakes.end();
 }
 
 Decision decide(const Case& now, const Cause& cause) {
   const Evidence& evidence = now.evidence;
   if (evidence.signal) return Stop{StopReason::signalled};
   if (cause.id == cause::kAbortAtExit) return Stop{StopReason::finished};
-  if (is_mistake(cause)) return Stop{StopReason::users_own};
+  if (is_mistake(cause.id) && !is_stuck(evidence.failure.kind)) return Stop{StopReason::users_own};
   if (evidence.training == Training::begun) return Stop{StopReason::training_begun};
   if (evidence.training == Training::served) return Stop{StopReason::had_served};
   if (evidence.autotuning) return Stop{StopReason::autotuning};
@@ -118,7 +119,7 @@ std::vector<Sighting> shown_by(std::vector<Sighting> all, const Cause& cause) {
   std::stable_partition(all.begin(), all.end(),
                         [&](const Sighting& one) { return one.cause == &cause; });
   std::erase_if(all, [&](const Sighting& one) {
-    return one.strength > Strength::warning && one.cause != &cause;
+    return one.strength != Strength::proof && one.cause != &cause;
   });
   return all;
 }
@@ -188,11 +189,10 @@ Diagnosis diagnose_life(const Evidence& evidence, const Catalogue& catalogue) {
 }  // namespace
 
 bool is_users_own(std::string_view cause) {
-  constexpr std::array<std::string_view, 8> kOwn{
-      cause::kUserException, cause::kRankDied,           cause::kRankLeft,
-      cause::kRankCrashed,   cause::kCommandKilled,      cause::kCommandFailed,
-      cause::kModuleMissing, cause::kGroupNotInitialized};
-  return std::ranges::find(kOwn, cause) != kOwn.end();
+  constexpr std::array<std::string_view, 5> kEnds{cause::kRankDied, cause::kRankLeft,
+                                                  cause::kRankCrashed, cause::kCommandKilled,
+                                                  cause::kCommandFailed};
+  return is_mistake(cause) || std::ranges::find(kEnds, cause) != kEnds.end();
 }
 
 const char* describe(StopReason reason) {

@@ -15,8 +15,6 @@
 namespace safelaunch::diagnose {
 namespace {
 
-constexpr std::string_view kBegin = "Traceback (most recent call last):";
-
 /// The most lines of one message; the C++ backtraces in messages of torch are longer.
 constexpr int kMessageLines = 20;
 
@@ -64,11 +62,11 @@ class Reader {
   void keep(std::string_view line) { (now_.text += line) += '\n'; }
 
   void look_for_begin(const LogLine& line) {
-    if (line.text.find(kBegin) == std::string_view::npos) return;
+    if (line.text.find(kTracebackBegins) == std::string_view::npos) return;
     now_ = {};
     now_.rank = rank_ ? rank_ : std::exchange(rank_of_next_, std::nullopt);
     now_.line = line.number;
-    keep(line.text.substr(line.text.find(kBegin)));
+    keep(line.text.substr(line.text.find(kTracebackBegins)));
     place_ = line.place;
     state_ = State::frames;
   }
@@ -100,7 +98,7 @@ class Reader {
       state_ = State::frames;
       return;
     }
-    const bool another = line.text.find(kBegin) != std::string_view::npos;
+    const bool another = line.text.find(kTracebackBegins) != std::string_view::npos;
     if (another || line.place != place_ || begins_anew(line.text) ||
         ++message_lines_ > kMessageLines) {
       finish();
@@ -112,7 +110,7 @@ class Reader {
 
   /// Goes on with a chained traceback: only blank lines and the linking phrase may stand between.
   void look_for_chain(const LogLine& line) {
-    const bool begins = line.text.find(kBegin) != std::string_view::npos;
+    const bool begins = line.text.find(kTracebackBegins) != std::string_view::npos;
     if (is_chained(line.text)) {
       (now_.text += '\n') += line.text;
       now_.text += "\n\n";
@@ -172,8 +170,8 @@ bool is_victim(const Traceback& one, const Catalogue& catalogue) {
 /// Whether the launcher begins to sum up with this line; the lines below are not the ranks' own.
 bool is_launchers_summary(std::string_view line) {
   constexpr std::array<std::string_view, 6> kSigns = {
-      "Sending process ",    "failed (exitcode: ",          "sigkill_handler",
-      "Terminating process", "Traceback (most recent call", "torch/distributed/run.py"};
+      "Sending process ",    "failed (exitcode: ", "sigkill_handler",
+      "Terminating process", kTracebackBegins,     "torch/distributed/run.py"};
   return std::ranges::any_of(
       kSigns, [&](std::string_view sign) { return line.find(sign) != std::string_view::npos; });
 }

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "safelaunch/base/strings.h"
+#include "safelaunch/diagnose/failure_words.h"
 
 // The kind of a line is decided by its form alone: NCCL's level, the W of glog and torch, the
 // word 'Warning: ', or an exception's name at the front. The line behind torch's 'Last error:'
@@ -37,7 +38,7 @@ void strip_bar(std::string_view& line) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (const std::size_t drawn = line.rfind('\r'); drawn != std::string_view::npos)
     line.remove_prefix(drawn + 1);
-  for (const std::string_view begin : {"[rank", "Traceback (most recent call last)"}) {
+  for (const std::string_view begin : {std::string_view("[rank"), kTracebackBegins}) {
     const std::string_view front = line.substr(0, std::min(line.find(begin), line.size()));
     if (front.size() < line.size() && (has_bar(front) || trimmed(front).empty()))
       line.remove_prefix(front.size());

@@ -136,9 +136,8 @@ std::string extent_in_words(const RecordedFile& file) {
 std::string standstill_in_words(const AttemptHistory& attempt) {
   if (!attempt.standstill || attempt.verdict) return {};
   const auto& [at, text, earlier, over_after] = *attempt.standstill;
-  std::string words =
-      fmt::format("{} stood still after {}: {}", attempt.serves ? "the server" : "training",
-                  describe_duration(at - attempt.began), text);
+  std::string words = fmt::format("{} stood still after {}: {}", record::subject(attempt.serves),
+                                  describe_duration(at - attempt.began), text);
   if (!over_after.empty()) words += "; it went on after " + over_after;
   if (earlier > 0)
     words += fmt::format(" (and {} time{} before)", earlier, earlier == 1 ? "" : "s");

@@ -52,7 +52,8 @@ void write_progress(const AttemptHistory& attempt, HtmlWriter& to) {
     if (!attempt.told.stages.empty()) to.note(attempt.told.stages);
     return;
   }
-  to.note(tr(attempt.training ? phase_of(attempt) : cut(attempt.waiting, kLongestText)));
+  to.note(tr(attempt.training ? record::phase_in_words(attempt.serves)
+                              : cut(attempt.waiting, kLongestText)));
 }
 
 // A stack with the line of source below each frame whose source is known.

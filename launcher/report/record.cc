@@ -205,8 +205,16 @@ std::string in_words(const Line& line) {
   return std::visit([](const auto& one) { return words_of(one); }, std::get<Event>(line.event));
 }
 
+const char* phase_in_words(bool serves) {
+  return serves ? "serving" : "training";
+}
+
+const char* subject(bool serves) {
+  return serves ? "the server" : "training";
+}
+
 std::string in_words(const Stall& stall) {
-  const std::string who = stall.serves ? "the server" : "training";
+  const std::string who = subject(stall.serves);
   if (stall.phase == Stall::kWorks) return who + " waits for ranks that work: " + stall.text;
   return who + (stall.phase == Stall::kOver ? " goes on, after " : " stands still: ") + stall.text;
 }

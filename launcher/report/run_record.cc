@@ -385,10 +385,6 @@ std::vector<Rank> suspects(const AttemptHistory& attempt) {
   return first ? std::vector{*first} : std::vector<Rank>{};
 }
 
-const char* phase_of(const AttemptHistory& attempt) {
-  return attempt.serves ? "serving" : "training";
-}
-
 std::optional<double> collectives_a_second(const AttemptHistory& attempt) {
   std::optional<double> fastest;
   if (!attempt.training) return fastest;

@@ -69,7 +69,7 @@ std::string without_details(const std::string& doing) {
 }
 
 std::string stage_of(int rank, const RunStatus& status) {
-  if (status.training) return status.phase;
+  if (status.training) return record::phase_in_words(status.serves);
   const auto stage = status.stages.find(rank);
   return stage == status.stages.end() ? "spawned" : stage->second;
 }
@@ -223,7 +223,7 @@ RunStatus status_of(const RunRecord& run) {
   status.profile = attempt.told.profile;
   status.waiting = attempt.waiting;
   status.training = attempt.training.has_value();
-  status.phase = phase_of(attempt);
+  status.serves = attempt.serves;
   if (status.training) status.collectives_a_second = rate_of(attempt.usage);
   status.straggler = attempt.straggler;
   for (const auto& [rank, history] : attempt.ranks) {
@@ -282,7 +282,8 @@ std::string render(const RunStatus& status) {
   for (const std::string& word : status.command) command += " " + word;
   std::string text =
       tr("{}  pid {}  attempt {} {}{}", status.run, status.process.pid, status.attempt,
-         status.profile, status.training ? tr(", {}", tr(status.phase)) : "") +
+         status.profile,
+         status.training ? tr(", {}", tr(record::phase_in_words(status.serves))) : "") +
       fmt::format("\n   {}\n", command);
   if (!status.figures.empty())
     text += table_of_ranks(status);

@@ -89,7 +89,7 @@ void write_story(const RunRecord& run, TextWriter& to) {
   if (last.ended) return;
   to.line(tr("  attempt {}  {:<14} {}{}", last.told.number, last.told.profile,
              tr(run.state == RunRecord::State::running ? "is running" : "was not ended"),
-             last.training          ? tr(", {}", tr(phase_of(last)))
+             last.training          ? tr(", {}", tr(record::phase_in_words(last.serves)))
              : last.waiting.empty() ? ""
                                     : "  (" + tr(last.waiting) + ")"));
 }

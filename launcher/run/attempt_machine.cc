@@ -137,7 +137,7 @@ void AttemptMachine::take(const VerdictFell& event, TimePoint now) {
 
 void AttemptMachine::take(const TrainingBegan& event, TimePoint) {
   outcome_.training = true;
-  serves_ = event.serves;
+  outcome_.serves = event.serves;
   actions_.push_back(RecordSegments{});
 }
 
@@ -176,7 +176,7 @@ void AttemptMachine::note_failure(TimePoint now) {
 }
 
 void AttemptMachine::tell(report::record::Stall line) {
-  line.serves = serves_;
+  line.serves = outcome_.serves;
   actions_.push_back(RecordStall{line});
   actions_.push_back(TellUser{in_words(line)});
 }

@@ -276,7 +276,6 @@ class AttemptMachine {
     bool by_key = false;
   };
   std::optional<PassedOn> passed_on_;      ///< the last signal that ends nothing by itself
-  bool serves_ = false;                    ///< what has begun is a server
   std::optional<TimePoint> stands_since_;  ///< at the latest, where the training stands still
   bool trained_ = false;                ///< the job has trained, or may have, as the verdict said
   std::vector<AttemptAction> actions_;  ///< the actions of the present call

@@ -202,7 +202,7 @@ void take_troubled_gpus(const AttemptRecord& record, diagnose::Evidence& evidenc
 // where nobody here can look.
 diagnose::Training training_of(const AttemptRecord& record, const AttemptContext& context) {
   if (record.training)
-    return context.serves ? diagnose::Training::served : diagnose::Training::begun;
+    return record.serves ? diagnose::Training::served : diagnose::Training::begun;
   const bool began = record.ranks.began || record.ranks.nccl.any ||
                      (record.verdict && is_stuck(record.verdict->kind));
   const bool no_rank_yet =
@@ -341,35 +341,26 @@ bool killed_as_told(const RankExited& ended, const std::set<int>& told) {
   return by_it && told.contains(ended.process.pid);
 }
 
-// The pids that the launcher says it has told to end.
-std::set<int> told_by_launcher(job::Launcher launcher, const diagnose::Evidence& evidence) {
+// What the launcher says it has told to end did not fail first. It kills a rank that does not heed
+// that half a minute later. An elastic agent ends its ranks for a rescale, and may then fail
+// itself, `without_a_name`: none of them failed.
+void spare_ranks_told_to_end(job::Launcher launcher, bool without_a_name,
+                             diagnose::Evidence& evidence) {
+  auto& failure = evidence.failure;
+  if (is_stuck(failure.kind) || failure.ended.empty()) return;
   std::set<int> told;
   for (const diagnose::Output& output : evidence.output)
     if (on_its_stream(launcher, output, evidence.output)) told.merge(job::told_to_end(output.text));
-  return told;
-}
-
-// An elastic agent ends its ranks for a rescale, and may then fail itself: none of them failed.
-void spare_ranks_of_failed_launcher(job::Launcher launcher, diagnose::Evidence& evidence) {
-  auto& failure = evidence.failure;
-  if (is_stuck(failure.kind) || failure.ended.empty()) return;
-  const std::set<int> told = told_by_launcher(launcher, evidence);
-  const auto spared = [&](const RankExited& ended) { return killed_as_told(ended, told); };
-  if (!std::ranges::all_of(failure.ended, spared)) return;
-  std::ranges::move(std::exchange(failure.ended, {}), std::back_inserter(evidence.ended_in_stop));
-  if (failure.kind == FailureKind::rank_died) failure.kind = FailureKind::failed;
-}
-
-// A rank that does not heed the launcher's signal is killed by it half a minute later, and failed
-// neither first nor by itself.
-void spare_ranks_that_the_launcher_killed(job::Launcher launcher, diagnose::Evidence& evidence) {
-  const std::set<int> told = told_by_launcher(launcher, evidence);
-  auto& ended = evidence.failure.ended;
-  const auto spared = std::stable_partition(ended.begin(), ended.end(), [&](const RankExited& one) {
-    return one.status != ExitStatus(Signaled{SIGKILL}) || !told.contains(one.process.pid);
-  });
-  std::move(spared, ended.end(), std::back_inserter(evidence.ended_in_stop));
-  ended.erase(spared, ended.end());
+  const auto is_spared = [&](const RankExited& ended) { return killed_as_told(ended, told); };
+  const bool none_failed = without_a_name && std::ranges::all_of(failure.ended, is_spared);
+  const auto spared = std::stable_partition(
+      failure.ended.begin(), failure.ended.end(), [&](const RankExited& ended) {
+        const bool late = ended.status == ExitStatus(Signaled{SIGKILL});
+        return !is_spared(ended) || !(late || none_failed);
+      });
+  std::move(spared, failure.ended.end(), std::back_inserter(evidence.ended_in_stop));
+  failure.ended.erase(spared, failure.ended.end());
+  if (none_failed && failure.kind == FailureKind::rank_died) failure.kind = FailureKind::failed;
 }
 
 // Adds the launcher's report of its first failure, if nothing else saw that failure.
@@ -382,8 +373,7 @@ void take_launcher_words(job::Launcher launcher, const AttemptRecord& record,
       if (!failure) failure = read;
       if (!own && is_its_own(launcher, read, output, record, evidence.output)) own = failure = read;
     }
-  if (!failure) spare_ranks_of_failed_launcher(launcher, evidence);
-  spare_ranks_that_the_launcher_killed(launcher, evidence);
+  spare_ranks_told_to_end(launcher, !failure, evidence);
   const auto failed = failure ? rank_of(launcher, *failure) : std::nullopt;
   if (own) evidence.told = diagnose::ReportedExit{failed, *own->status};
   auto& ended = evidence.failure.ended;
@@ -431,7 +421,8 @@ diagnose::Evidence make_evidence(const AttemptRecord& record, const AttemptConte
   take_troubled_gpus(record, evidence);
   take_nccl(record.ranks.nccl, evidence);
   if (!record.standstill.empty() && evidence.failure.kind != FailureKind::stalled)
-    evidence.remarks.push_back("training had stood still: " + record.standstill);
+    evidence.remarks.push_back(std::string(report::record::subject(record.serves)) +
+                               " had stood still: " + record.standstill);
   if (!record.ras.empty()) evidence.remarks.push_back("NCCL's RAS: " + record.ras);
   take_launcher_words(context.launcher, record, evidence);
   evidence.signal = record.signal ? record.signal : record.late_signal;

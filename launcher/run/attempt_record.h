@@ -18,6 +18,7 @@ namespace safelaunch::run {
 struct AttemptOutcome {
   std::optional<Failure> verdict;
   bool training = false;  ///< every rank had its first collective behind it
+  bool serves = false;    ///< or, of a server, it had answered requests
   /// The status of the launcher, or of the first worker that failed.
   std::optional<ExitStatus> command;
   std::optional<int> signal;       ///< the user's signal that stopped the job
@@ -57,7 +58,6 @@ struct AttemptRecord : AttemptOutcome {
 struct AttemptContext {
   job::Launcher launcher = job::Launcher::opaque;
   bool ranks_below = true;  ///< the ranks of this node are our descendants
-  bool serves = false;      ///< the job is a server
   int nodes = 1;
   bool autotuning = false;
   std::optional<diagnose::RendezvousPort> port;

@@ -292,7 +292,6 @@ EndedAttempt Run::ended(const diagnose::Evidence& evidence) const {
 diagnose::Evidence Run::evidence_of(const AttemptRecord& record) const {
   AttemptContext context;
   context.launcher = plan_.command.launcher;
-  context.serves = plan_.command.serves;
   context.ranks_below = plan_.spawn || plan_.command.descendants != job::Descendants::none;
   context.nodes = plan_.nodes();
   context.former_pids = former_pids_;

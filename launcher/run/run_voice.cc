@@ -69,10 +69,6 @@ std::string in_words(const std::vector<launch::Swept>& swept) {
       kKeepSetting);
 }
 
-bool is_traceback(std::string_view words) {
-  return words.starts_with("Traceback (most recent call last)");
-}
-
 }  // namespace
 
 int status_with(int status, const output::LostOutput& lost) {
@@ -123,10 +119,13 @@ void RunVoice::tell_of_first_failure(const AttemptRecord& record,
   if (record.ended_elsewhere || ran_elsewhere(record, diagnosis.failure.first)) return;
   if (record.signal || stuck || summary_.attempts.back().told_by_itself) return;
   const std::optional<Rank> first = diagnosis.failure.first;
+  const auto is_traceback = [](const LastWords& words) {
+    return words.text.starts_with(diagnose::kTracebackBegins);
+  };
   LastWords words = last_words(record, output::StdStream::err, first);
-  if (!is_traceback(words.text))  // composer prints what its ranks wrote on stderr
+  if (!is_traceback(words))  // composer prints what its ranks wrote on stderr
     if (LastWords out = last_words(record, output::StdStream::out, first);
-        words.text.empty() || is_traceback(out.text))
+        words.text.empty() || is_traceback(out))
       words = std::move(out);
   if (words.text.empty()) return;
   say(!first ? "The output of what failed first:"

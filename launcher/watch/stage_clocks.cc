@@ -352,14 +352,14 @@ std::vector<Rank> Stages::sample_these() const {
   return result;
 }
 
-MissingRank Stages::suspect(Rank rank, const Standing& standing, TimePoint now) const {
+MissingRank Stages::suspect(Rank rank, Stage stage, TimePoint now) const {
   const RankState& state = state_of(rank);
-  const bool lacks =
-      standing.stage == Stage::communicator && lacks_one_of(makers_among(standing.waiting), rank);
+  // One that has a communicator, and is missing, has not come to the group that the others make.
+  const bool lacks = stage == Stage::communicator && state.reached(stage);
   return {.rank = rank,
           .activity = state.activity(now),
           .doing = state.doing(now),
-          .inside = state.entered(standing.stage) && !lacks,
+          .inside = state.entered(stage) && !lacks,
           .known = state.process().has_value(),
           .status = state.status()};
 }
@@ -369,7 +369,7 @@ Failure Stages::judge(const Standing& standing, TimePoint now) const {
   for (const Rank rank : suspects(standing, now)) {
     const RankState& state = state_of(rank);
     std::erase(verdict.waiting, rank);
-    verdict.missing.push_back(suspect(rank, standing, now));
+    verdict.missing.push_back(suspect(rank, standing.stage, now));
     if (patience(rank, standing, now).certain) verdict.certainty = Certainty::confirmed;
     const bool ended_well = state.status() && succeeded(*state.status());
     if (state.ended() && !ended_well && verdict.kind == FailureKind::hung)

@@ -36,6 +36,24 @@ SCHEDULED = """
             batch.pop().wait()
     time.sleep(600)
 """
+# As vLLM's: a communicator that is made past torch.
+PYNCCL = """
+import pathlib, torch.distributed as dist
+folder = pathlib.Path(__file__).parent / "vllm/distributed/device_communicators"
+folder.mkdir(parents=True)
+(folder / "pynccl.py").write_text('''
+import time
+class NCCLLibrary:
+    def ncclCommInitRank(self, world, unique_id, rank):
+        time.sleep(600)
+class PyNcclCommunicator:
+    def __init__(self, group, device):
+        NCCLLibrary().ncclCommInitRank(2, None, 0)
+''')
+dist.init_process_group("gloo")
+from vllm.distributed.device_communicators.pynccl import PyNcclCommunicator
+PyNcclCommunicator(dist.group.WORLD, 0)
+"""
 PAUSES = "import time, torch, torch.distributed\n"
 SERVERS = {
     "asyncio": """
@@ -125,6 +143,9 @@ class Waits(harness.HookTest):
 
     def ask_until_it(self, ask, standing):
         self.assertTrue(any(ask()["uncounted"] == standing for _ in harness.numbers_for()), standing)
+
+    def test_a_rank_that_makes_a_communicator_past_torch_meets_others_there(self):
+        self.asked(PYNCCL, 1, lambda ask: self.ask_until_it(ask, "meets"))
 
     def test_a_rank_that_waits_for_the_work_of_a_message_stands_in_it(self):
         go = harness.script("", "go")

@@ -10,6 +10,9 @@
 
 namespace safelaunch::diagnose {
 
+/// The first line of a Python traceback.
+inline constexpr std::string_view kTracebackBegins = "Traceback (most recent call last):";
+
 /// A Python traceback from the merged output of a job.
 struct Traceback {
   std::optional<Rank> rank;  ///< read from torch's "[rank3]:" or mp.spawn's "Process 3 terminated"

@@ -421,7 +421,11 @@ struct Line {
 [[nodiscard]] std::string in_words(const Nccl& nccl);
 /// "safelaunch 0.1.0, torch 2.13.0, …; Linux … on gpu-7".
 [[nodiscard]] std::string in_words(const Host& host);
-/// "training stands still: …", "training goes on, after 12min".
+/// What a job does once its start is over, and what it is then: "serving" and "the server" of one
+/// that serves, "training" of others.
+[[nodiscard]] const char* phase_in_words(bool serves);
+[[nodiscard]] const char* subject(bool serves);
+/// "training stands still: …", "the server goes on, after 12min".
 [[nodiscard]] std::string in_words(const Stall& stall);
 /// "rank 5 came last to 97 of 100 collectives, 180 ms after the others: …".
 [[nodiscard]] std::string in_words(const Straggler& straggler);

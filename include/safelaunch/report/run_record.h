@@ -128,8 +128,6 @@ struct RunRecord {
 
 /// The ranks to look at: those that were missing, or else the one that failed first.
 [[nodiscard]] std::vector<Rank> suspects(const AttemptHistory& attempt);
-/// What a job does once its start is over: "training" or "serving".
-[[nodiscard]] const char* phase_of(const AttemptHistory& attempt);
 
 /// Collectives a second after the start, of the rank that finished most; nullopt where no rank has
 /// told it.

@@ -54,7 +54,7 @@ struct RunStatus {
   std::map<int, std::string> hosts;   ///< the hosts of the ranks on other nodes
   std::string waiting;                ///< the last text of the status line
   bool training = false;
-  std::string phase = "training";              ///< what it does then: "training", "serving"
+  bool serves = false;                         ///< it is a server, and answers
   std::optional<double> collectives_a_second;  ///< the rate between the last two answers
   std::optional<record::Straggler> straggler;  ///< the rank that comes last to its collectives
   bool ended = false;                          ///< the record has its end

@@ -59,8 +59,9 @@
 ///     it had not entered, and may well have no part in what a group of some ranks waits for.
 ///   - A world of one never gets a verdict, and neither does a job in which nobody waits.
 ///   - Once every rank is through `collective` the job is training, and nothing here judges it any
-///     more: see watch/stall.h. A server starts until it answers requests. If nobody can see a rank's collectives, the rank is assumed to
-///     train once it has its group, or some seconds after NCCL has made its communicator.
+///     more: see watch/stall.h. A server starts until it answers requests. If nobody can see a
+///     rank's collectives, the rank is assumed to train once it has its group, or some seconds after
+///     NCCL has made its communicator.
 
 #include <map>
 #include <set>
@@ -307,7 +308,7 @@ class Stages {
   [[nodiscard]] bool suspended(TimePoint now) const;
 
   // The words.
-  [[nodiscard]] MissingRank suspect(Rank rank, const Standing& standing, TimePoint now) const;
+  [[nodiscard]] MissingRank suspect(Rank rank, Stage stage, TimePoint now) const;
   [[nodiscard]] Failure judge(const Standing& standing, TimePoint now) const;
   [[nodiscard]] std::vector<Rank> all_waiting() const;
   [[nodiscard]] std::string waiting_text(TimePoint now, Wording wording) const;

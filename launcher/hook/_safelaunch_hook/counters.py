@@ -7,7 +7,7 @@ making of groups are in neither; a thread that still is in such a call shows the
 import json
 import sys
 
-from . import captures, groups, serving, standing
+from . import captures, groups, servers, serving, standing
 from .like_importlib_bootstrap import without_ours
 
 _LAST_OF_A_GROUP = 4  # collectives
@@ -17,7 +17,7 @@ _MOST_MEMBERS = 4096  # of all groups together, so that the packet stays one
 _RECORDERS = (("_dump_fr_trace_json", ""), ("_dump_nccl_trace_json", " (nccl)"))
 # A group is made once all of its ranks have come.
 _MEETING = {"init_process_group", "_new_process_group_helper", "_store_based_barrier", "new_group", "_new_group_with_tag",
-            "__init__", "_init_comm"}  # the last two of PyNcclCommunicator
+            *servers.MEET}
 _OPENING = ("TCPStore__init", "TCPStore__waitForWorkers")
 
 
@@ -37,7 +37,7 @@ def read():
 
 
 def _uncounted(waits):
-    stands_in, came_to = standing.calls()
+    stands_in, came_to = (of_torch + past_it for of_torch, past_it in zip(standing.calls(), servers.calls()))
     if not _MEETING.isdisjoint(came_to):
         return "comes"
     if not _MEETING.isdisjoint(stands_in) or any(waits.get(name) for name in _OPENING):

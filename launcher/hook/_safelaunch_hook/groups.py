@@ -1,4 +1,4 @@
-"""The ranks of a group, in the numbers of the launcher's world.
+"""The making of a group, and its ranks, in the numbers of the launcher's world.
 
 A script may make a group with processes from outside of that world, as verl and OpenRLHF do for the weights of their
 engines: over a store of its own, by torch's inner functions. Its numbers are then the group's own, and of its members we
@@ -6,7 +6,23 @@ know ourselves alone.
 """
 import sys
 
+from . import channel
+from .patching import send_failure
+
 _C10D = "torch.distributed.distributed_c10d"
+
+
+def meet(members, about):
+    """Tells that ranks begin to meet for a group. Returns what to call when it is made, and when it fails."""
+    channel.emit("pg.enter", members=members, **about)
+
+    def returned(_):
+        channel.emit("pg.exit", **about)
+
+    def failed(error):
+        send_failure("pg.failed", error, **about)
+
+    return returned, failed
 
 
 def members(group):

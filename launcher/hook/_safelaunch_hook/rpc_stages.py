@@ -6,20 +6,20 @@ collective: a server of parameters waits for requests from then on, and may neve
 import os
 import sys
 
-from . import answers, channel, ending, meeting
+from . import answers, channel, ending, groups, meeting
 from .native import get_ident
 from .patching import Call, quietly, replace, send_failure, wrapper
 
 _OPERATION = "init_rpc"
 
 
-def watch(c10d, in_init, meet_for_a_group):
+def watch(c10d, in_init):
     rpc = sys.modules.get("torch.distributed.rpc")
     if hasattr(rpc, _OPERATION):
-        replace(rpc.init_rpc, wrapper(rpc.init_rpc, _init_rpc(rpc.init_rpc, c10d, in_init, meet_for_a_group)))
+        replace(rpc.init_rpc, wrapper(rpc.init_rpc, _init_rpc(rpc.init_rpc, c10d, in_init)))
 
 
-def _init_rpc(original, c10d, in_init, meet_for_a_group):
+def _init_rpc(original, c10d, in_init):
     """Gives the prepare() of its wrapper."""
 
     def prepare(args, kwargs):
@@ -27,7 +27,7 @@ def _init_rpc(original, c10d, in_init, meet_for_a_group):
         if not used.get("world_size"):  # ranks come and go as they like, or torch refuses it
             return args, kwargs, None, None
         if c10d.is_initialized():  # the world that is there meets once more
-            return (args, kwargs) + meet_for_a_group(None, {"group": _OPERATION, "init": False})
+            return (args, kwargs) + groups.meet(None, {"group": _OPERATION, "init": False})
         quietly("init.enter", entered, used)
         in_init.add(get_ident())
         return args, kwargs, returned, failed

@@ -5,14 +5,15 @@ all_reduce to warm up. That is a group like torch's, which is being made until t
 """
 import sys
 
-from . import channel, groups, native, torch_stages
+from . import channel, groups, native
 from .patching import Call, quietly, wrapper
 
 COMMUNICATORS = tuple(package + ".distributed.device_communicators.pynccl" for package in ("vllm", "sglang.srt"))
-_MEET = ("ncclCommInitRank", "ncclCommInitRankConfig")
+MEET = ("ncclCommInitRank", "ncclCommInitRankConfig")
 
 _groups = {}  # thread → the group for which its constructor makes a communicator
 _ends = {}  # thread → what to call when that is made, and when it fails
+_asked = set()  # of these threads, those that were there at a question before
 _made = {}  # the name of a group → how many were made for it, the same number on all of its ranks
 
 
@@ -29,9 +30,18 @@ def watch_communicators(name):
     module = sys.modules[name]
     communicator, library = module.PyNcclCommunicator, module.NCCLLibrary
     communicator.__init__ = wrapper(communicator.__init__, _constructor(communicator.__init__))
-    for function in _MEET:
+    for function in MEET:
         if hasattr(library, function):
             setattr(library, function, wrapper(getattr(library, function), _meets))
+
+
+def calls():
+    """As standing.calls(), of the threads that meet in NCCL."""
+    threads = set(_ends)
+    stay, come = threads & _asked, threads - _asked
+    _asked.clear()
+    _asked.update(threads)
+    return [MEET[0]] * len(stay), [MEET[0]] * len(come)
 
 
 def _constructor(original):
@@ -55,7 +65,7 @@ def _enter(group):
     name = str(sys.modules["torch.distributed.distributed_c10d"]._get_process_group_name(group))
     _made[name] = _made.get(name, 0) + 1
     about = {"group": "pynccl %d of %s" % (_made[name], name), "init": False}
-    _ends[native.get_ident()] = torch_stages.meets_for_a_group(groups.members(group), about)
+    _ends[native.get_ident()] = groups.meet(groups.members(group), about)
 
 
 def _leave(how, what):

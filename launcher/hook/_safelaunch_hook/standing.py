@@ -1,4 +1,4 @@
-"""The calls of torch.distributed, and of vLLM's and SGLang's own NCCL, in which a thread is as it was when this was asked before.
+"""The calls of torch.distributed in which a thread is as it was when this was asked before.
 
 Messages and the making of groups are in no counter of torch's. Nor is the wait for the Work of an isend or irecv, a method in C++
 of which Python shows the caller alone: there a thread stands that has not run since.
@@ -7,7 +7,7 @@ import sys
 
 from . import sleeping
 
-_CALLS = ("torch/distributed/distributed_c10d.py", "/distributed/device_communicators/pynccl.py")
+_CALLS = "torch/distributed/distributed_c10d.py"
 _PICKLING = ("_object_to_tensor", "_tensor_to_object")  # it works there, for minutes if need be
 _BELOW_A_CALL = 8  # frames: the rendezvous, and its store
 _WAIT = "wait"  # of Work

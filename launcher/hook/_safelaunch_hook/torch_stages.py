@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from . import answers, calls, channel, collective, completion, counters, ending, gloo, meeting, native, nccl_log, rpc_stages, timeouts, verify
+from . import answers, calls, channel, collective, completion, counters, ending, gloo, groups, meeting, native, nccl_log, rpc_stages, timeouts, verify
 from .patching import Call, like, quietly, replace, send_failure, stand_before, wrapper
 
 _in_init = set()  # the threads that are in init_process_group
@@ -23,7 +23,7 @@ def watch(torch):
     quietly("init_process_group", _watch_init, torch, c10d)
     quietly("_new_process_group_helper", _watch_groups, c10d)
     quietly("TCPStore", _watch_stores)
-    quietly("init_rpc", rpc_stages.watch, c10d, _in_init, meets_for_a_group)
+    quietly("init_rpc", rpc_stages.watch, c10d, _in_init)
     quietly("multiprocessing", _watch_children)
 
 
@@ -117,7 +117,7 @@ def _new_group(c10d, original):
         call.change(timeouts.rewrite)
         about = {"group": str(call.arguments.get("group_name", "")), "init": native.get_ident() in _in_init}
         members = None if _splits_the_world(c10d, call.arguments) else call.arguments.get("global_ranks_in_group")
-        return (call.args, call.kwargs) + meets_for_a_group(_members(members), about)
+        return (call.args, call.kwargs) + groups.meet(_members(members), about)
 
     return wrapper(original, prepare)
 
@@ -133,22 +133,9 @@ def _split_group(c10d):
         except Exception:  # torch refuses it, and says why
             return args, kwargs, None, None
         _splits[name] = _splits.get(name, 0) + 1
-        return (args, kwargs) + meets_for_a_group(_members(ranks), {"group": "split %d of %s" % (_splits[name], name), "init": False})
+        return (args, kwargs) + groups.meet(_members(ranks), {"group": "split %d of %s" % (_splits[name], name), "init": False})
 
     return prepare
-
-
-def meets_for_a_group(members, about):
-    """What to call when the group is made, or fails."""
-    channel.emit("pg.enter", members=members, **about)
-
-    def returned(_):
-        channel.emit("pg.exit", **about)
-
-    def failed(error):
-        send_failure("pg.failed", error, **about)
-
-    return returned, failed
 
 
 def _splits_the_world(c10d, arguments):
