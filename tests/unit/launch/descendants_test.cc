@@ -124,6 +124,7 @@ TEST_CASE("the kernel's list of children names each child with its parent") {
   REQUIRE(children.children_of(program.pid(), found) == 1);
   CHECK(found[0] == launch::Descendant{grandchild, program.pid()});
   ::kill(grandchild, SIGKILL);
+  CHECK(becomes(grandchild, "Z"));  // or it would live in the next test's walk
 }
 
 TEST_CASE("a stranger who has got the pid of a descendant is not signalled") {
