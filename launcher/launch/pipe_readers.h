@@ -10,7 +10,8 @@ namespace safelaunch::launch {
 
 /// Processes of the job whose stdin is a pipe: what its shell script has put behind its own output
 /// (`exec > >(tee log)`), or what waits for the last bytes of another (ffmpeg, `aws s3 cp -`). When
-/// the writers are gone such a process ends by itself.
+/// the writers are gone such a process ends by itself. So does Python's resource tracker, once it
+/// has removed what the others have left in /dev/shm.
 class PipeReaders {
  public:
   /// Looks at everything below us.

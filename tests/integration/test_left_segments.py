@@ -5,6 +5,7 @@ import mmap
 import pathlib
 import signal
 import subprocess
+import sys
 
 from harness import SAFELAUNCH, SafelaunchTest, main, wait_until
 from own_mounts import old_file, own_shared_memory
@@ -29,6 +30,18 @@ runpy.run_path({str(LIGHT_WORKER)!r}, run_name="__main__")
 time.sleep(float(os.environ.get("TRAINS", "0")))
 """
 
+# As vLLM: a shared memory that Python's resource tracker removes when all that use it have ended, and who heeds no TERM.
+TRACKED = """
+import multiprocessing.shared_memory, os, signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+memory = multiprocessing.shared_memory.SharedMemory(create=True, size=1 << 20)
+open(os.environ["MADE"], "a").write(memory.name + "\\n")
+if os.environ["RANK"] == "1":
+    time.sleep(1000)
+import torch.distributed
+torch.distributed.init_process_group("gloo")
+"""
+
 
 def setUpModule():
     own_shared_memory()
@@ -43,6 +56,14 @@ class LeftSegments(SafelaunchTest):
     def hung_job(self, maps):
         return self.run_safelaunch("--profile", "basic,conservative", "--quiet-timeout", "1s", "--init-timeout", "2s", "--nproc-per-node", "2",
                                    "--", "python3", self.script(WORKER), env=self.environment(MAPS=maps))
+
+    def test_pythons_resource_tracker_removes_what_killed_ranks_have_left(self):
+        made = self.folder / "made"
+        run = self.run_safelaunch("--only", "--quiet-timeout", "1s", "--init-timeout", "2s", "--nproc-per-node", "2", "--", sys.executable,
+                                  self.script(TRACKED), env=self.environment(MADE=str(made)))
+        self.assert_status(run, 124)
+        names = made.read_text().split()
+        self.assertEqual((len(names), [name for name in names if (SHM / name).exists()]), (2, []))
 
     def removed(self, run):
         events = [json.loads(line) for line in (run.directory / "events.jsonl").read_text().splitlines()]
