@@ -1,5 +1,6 @@
 #include "safelaunch/base/failure.h"
 
+#include <algorithm>
 #include <array>
 
 #include "safelaunch/base/format.h"
@@ -135,6 +136,14 @@ std::string_view innermost_frame(std::string_view stack) {
     stack.remove_prefix(last.size());
   }
   return last;
+}
+
+bool is_timeout(const RankRaised& raised) {
+  constexpr std::array<std::string_view, 5> kWords{"imed out", "imeout", "DEADLINE_EXCEEDED",
+                                                   "clients joined", "failed to pass monitored"};
+  return raised.communication && std::ranges::any_of(kWords, [&](std::string_view words) {
+           return raised.message.find(words) != std::string::npos;
+         });
 }
 
 std::vector<Rank> ranks_of(const std::vector<MissingRank>& missing) {

@@ -229,7 +229,8 @@ std::vector<int> ports_said_taken(const Evidence& evidence, const Catalogue& cat
 int exit_status_of(const Evidence& evidence, const Diagnosis& diagnosis) {
   constexpr int kHung = 124;  // the status of timeout(1)
   if (evidence.signal) return status_after_signal(evidence);
-  if (is_stuck(evidence.failure.kind) && !ended_by_exception(evidence)) return kHung;
+  const bool by_us = is_stuck(evidence.failure.kind) && !evidence.failure.timed_out;
+  if (by_us && !ended_by_exception(evidence)) return kHung;
   // A script that caught the failure of its ranks has the last word. Python's 1 is an exception
   // that nobody caught, and the rank's own status tells more.
   const bool tells = evidence.command && !evidence.command_hides && chosen(evidence.command) &&

@@ -77,12 +77,14 @@ void RankInquiry::finish_if_all_have_answered() {
 }
 
 void RankInquiry::finish_after(Duration time) {
-  timer_.set_after(time, [this] {
-    if (!done_) return;
-    read_the_silent();
-    keep_collectives();
-    std::exchange(done_, nullptr)(questions_.answers());
-  });
+  timer_.set_after(time, [this] { finish(); });
+}
+
+void RankInquiry::finish() {
+  if (!done_) return;
+  read_the_silent();
+  keep_collectives();
+  std::exchange(done_, nullptr)(questions_.answers());
 }
 
 }  // namespace safelaunch::ranks

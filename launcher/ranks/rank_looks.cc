@@ -203,7 +203,7 @@ void RankMachine::weigh_other_nodes(TimePoint now) {
   for (const Event& event : news) {
     note_what_it_names(event);
     if (const auto* reached = std::get_if<StageReached>(&event)) record_stage(*reached);
-    if (const auto* raised = std::get_if<RankRaised>(&event)) note_raised(seen_.raised, *raised);
+    if (const auto* raised = std::get_if<RankRaised>(&event)) hear_raised(*raised, now);
   }
   feed(news, now);
   for (const Event& event : news) {

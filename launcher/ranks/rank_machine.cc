@@ -241,7 +241,7 @@ void RankMachine::hear_of_rank(Event event, const HookSpoke& from, TimePoint now
   note_what_it_names(event);
   if (const auto* reached = std::get_if<StageReached>(&event)) record_stage(*reached);
   if (const auto* raised = std::get_if<RankRaised>(&event); raised && !is_helper(*raised))
-    note_raised(seen_.raised, *raised);
+    hear_raised(*raised, now);
   // A rank that begins again has not come to its end after all.
   if (const auto rank = rank_that_begins(event)) seen_.finished.erase(*rank);
   if (auto* started = std::get_if<RankStarted>(&event)) {
@@ -256,6 +256,17 @@ void RankMachine::hear_of_rank(Event event, const HookSpoke& from, TimePoint now
   if (entered != nullptr) note_process(entered->rank, entered->process);
   feed(event, now);
   if (entered != nullptr && entered->stage == Stage::rendezvous) check_stores(now);
+}
+
+void RankMachine::hear_raised(const RankRaised& raised, TimePoint now) {
+  if (is_timeout(raised) && std::ranges::none_of(seen_.raised, is_timeout))
+    take(WatchdogSpoke{}, now);
+  note_raised(seen_.raised, raised);
+}
+
+// Who waited for whom is forgotten with the rank's end.
+void RankMachine::take(const WatchdogSpoke&, TimePoint now) {
+  if (!frozen_ && !stages_.verdict()) actions_.push_back(WaitTimedOut{stages_.waiting_now(now)});
 }
 
 // Where every rank of the world knocks at a store, none of them comes on its own to another one.

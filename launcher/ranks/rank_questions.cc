@@ -7,6 +7,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
 #include "safelaunch/base/strings.h"
+#include "safelaunch/ranks/node_counts.h"
 
 // A round of questions to the ranks ends when each question has its answer. Answers that nobody has
 // asked for are dropped. The answers are then put beside the watch's own knowledge: which ranks
@@ -259,6 +260,19 @@ std::string where_ranks_stand(const RankAnswers& answers) {
     words.push_back(
         fmt::format("{}, which did not answer ({})", rank_list(those.ranks), those.words));
   return join(words, "; ");
+}
+
+void tell_who_is_behind(const RankAnswers& answers, Failure& failure) {
+  const watch::CollectivesCompared compared = watch::compare(answers.collectives);
+  std::map<Rank, watch::Collectives> counters;
+  for (const auto& [rank, seen] : answers.collectives)
+    if (!seen.groups.empty()) counters[rank] = sum_of(seen.groups);
+  const std::vector<Rank> behind =
+      compared.behind.empty() ? watch::lagging(counters) : compared.behind;
+  for (const Rank rank : behind) failure.missing.push_back({.rank = rank, .known = false});
+  for (const auto& [rank, counted] : counters)
+    if (counted.waits() && std::ranges::find(behind, rank) == behind.end())
+      failure.waiting.push_back(rank);
 }
 
 Failure verdict_of(const watch::StallReport& report, const RankAnswers& answers) {

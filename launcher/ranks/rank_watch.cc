@@ -31,6 +31,11 @@ constexpr Duration kPlacesWithin = 2 * watch::kHookAnswersWithin;
 // The leader needs a node's picture no more often than this, and the board must carry every node's.
 constexpr Duration kShowLeaderEvery{200};
 
+// torch's ProcessGroupNCCL.cpp, checkTimeout(). Every rank that waits says so, and the last words
+// of each repeat it a minute later.
+constexpr std::string_view kWatchdogGivesUp = "Watchdog caught collective operation timeout";
+constexpr Duration kWatchdogsOfAHang = std::chrono::minutes(2);
+
 constexpr std::array kAfterVerdict{watch::HookQuestion::stack, watch::HookQuestion::counters,
                                    watch::HookQuestion::collectives};
 constexpr std::array kWhereTheyStand{watch::HookQuestion::stack};
@@ -196,6 +201,10 @@ void RankWatch::saw_output(output::StreamId stream, std::string_view bytes) {
   counts_.saw_output();
   usage_.look();
   if (machine_.judging()) nccl_.saw_output(stream, bytes);
+  if (bytes.find(kWatchdogGivesUp) == std::string_view::npos || Clock::now() < next_watchdog_)
+    return;
+  next_watchdog_ = Clock::now() + kWatchdogsOfAHang;
+  take(WatchdogSpoke{});
 }
 
 // NCCL's log is read once more before anything is frozen: its last lines may show why ranks wait.
@@ -203,6 +212,7 @@ void RankWatch::freeze() {
   if (machine_.frozen()) return;
   nccl_.read_now();
   nccl_.stop();
+  inquiry_.finish();
   take(WatchFreezes{});
   if (channel_ && channel_->unheard() > 0)
     services_.log.record(report::record::Unheard{static_cast<std::int64_t>(channel_->unheard())});

@@ -125,6 +125,7 @@ class Attempt final : Workers::Listener, output::JobOutput::Listener {
   void hear(const TrainingBegan& news);
   void hear(const TrainingStalled& news) { take(news); }
   void hear(const TrainingMoves& news) { take(news); }
+  void hear(const ranks::WaitTimedOut& news) { take(news); }
   void hear(const ranks::ShowStatus& news);
   void hear(const ranks::ShowWaiting& news);
   void hear(const ranks::TellNotice& news) { tell(news.text); }

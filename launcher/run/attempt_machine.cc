@@ -162,6 +162,16 @@ void AttemptMachine::take(const TrainingMoves& event, TimePoint) {
   tell({describe_duration(event.stood), std::string(report::record::Stall::kOver)});
 }
 
+// The others are asked before the launcher ends them. In training their answers tell who is behind.
+void AttemptMachine::take(const WaitTimedOut& event, TimePoint now) {
+  const auto* running = std::get_if<Running>(&state_);
+  if (running == nullptr) return;
+  Failure wait{.kind = FailureKind::stalled, .stage = Stage::collective};
+  if (stands_since_) wait.waited = std::chrono::duration_cast<Duration>(now - *stands_since_);
+  outcome_.timed_out = event.wait.value_or(std::move(wait));
+  if (!running->stall) actions_.push_back(AskRanks{kAnswersWithin});
+}
+
 void AttemptMachine::take(const RanksAnswered& event, TimePoint now) {
   if (is<Asking>()) return one_has_answered();
   if (auto* running = std::get_if<Running>(&state_); running != nullptr && running->stall)

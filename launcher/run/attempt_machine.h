@@ -60,6 +60,7 @@ using ranks::RanksAnswered;
 using ranks::TrainingBegan;
 using ranks::TrainingMoves;
 using ranks::TrainingStalled;
+using ranks::WaitTimedOut;
 /// NCCL's RAS has answered, or its time is over.
 struct RasAnswered {};
 struct SignalCame {
@@ -89,10 +90,11 @@ struct OutputDrained {};
 /// The machine's deadline has come.
 struct AttemptTimePassed {};
 
-using AttemptEvent = std::variant<StartFailed, WorkerEnded, AllWorkersEnded, VerdictFell,
-                                  TrainingBegan, TrainingStalled, TrainingMoves, RanksAnswered,
-                                  RasAnswered, SignalCame, KeyPassedOn, WayWanted, KillWanted,
-                                  TreeGone, RecordingStopped, OutputDrained, AttemptTimePassed>;
+using AttemptEvent =
+    std::variant<StartFailed, WorkerEnded, AllWorkersEnded, VerdictFell, TrainingBegan,
+                 TrainingStalled, TrainingMoves, WaitTimedOut, RanksAnswered, RasAnswered,
+                 SignalCame, KeyPassedOn, WayWanted, KillWanted, TreeGone, RecordingStopped,
+                 OutputDrained, AttemptTimePassed>;
 
 /// Ask every rank where it stands; RanksAnswered follows, after `limit` at the latest.
 struct AskRanks {
@@ -226,6 +228,7 @@ class AttemptMachine {
   void take(const TrainingBegan& event, TimePoint now);
   void take(const TrainingStalled& event, TimePoint now);
   void take(const TrainingMoves& event, TimePoint now);
+  void take(const WaitTimedOut& event, TimePoint now);
   void take(const RanksAnswered& event, TimePoint now);
   void take(const RasAnswered&, TimePoint) {
     if (is<Asking>()) one_has_answered();

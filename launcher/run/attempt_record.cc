@@ -389,13 +389,57 @@ bool ended_by_us(const AttemptRecord& record) {
   return record.gave_way || (record.verdict && is_stuck(record.verdict->kind));
 }
 
-}  // namespace
-
-bool went_well(const AttemptRecord& record) {
-  return !record.verdict && !record.signal && record.command && succeeded(*record.command);
+// The rank whose own timeout ended the job: by an exception, or by torch's watchdog, which aborts.
+// None where anything had failed before.
+std::optional<Rank> gave_up(const ranks::RanksSeen& ranks) {
+  const auto is_told_to_end = [](const RankExited& one) {
+    return one.status == ExitStatus(Signaled{SIGTERM});
+  };
+  const auto first = std::ranges::find_if_not(ranks.exits, is_told_to_end);
+  const bool some_ended = first != ranks.exits.end();
+  if (ranks.raised.empty())
+    return some_ended && first->status == ExitStatus(Signaled{SIGABRT}) ? std::optional(first->rank)
+                                                                        : std::nullopt;
+  const bool by_it = !some_ended || std::ranges::find(ranks.raised, first->rank,
+                                                      &RankRaised::rank) != ranks.raised.end();
+  const RankRaised& raised = ranks.raised.front();
+  return by_it && is_timeout(raised) ? std::optional(raised.rank) : std::nullopt;
 }
 
-diagnose::Evidence make_evidence(const AttemptRecord& record, const AttemptContext& context) {
+// "timed out connecting: Connection refused" comes at once, and tells of no wait.
+constexpr Duration kShortestTimeout{1'000};
+
+// The wait that a rank gave up. Where all had come, the way between them is at fault, and what they
+// printed tells more.
+std::optional<Failure> wait_timed_out(const AttemptRecord& record) {
+  const bool judged = record.verdict && is_stuck(record.verdict->kind);
+  if (!record.timed_out || judged || record.signal || went_well(record) || !gave_up(record.ranks))
+    return std::nullopt;
+  Failure wait = *record.timed_out;
+  wait.timed_out = true;
+  if (wait.kind == FailureKind::stalled)
+    ranks::tell_who_is_behind(record.ranks.answers, wait);
+  else if (wait.waited < kShortestTimeout)
+    return std::nullopt;
+  const bool all_came = std::ranges::all_of(wait.missing, &MissingRank::inside);
+  return all_came ? std::nullopt : std::optional(std::move(wait));
+}
+
+// As if the watch had ended the wait. A rank that has given it up stands nowhere any more, and its
+// end counts, whichever was seen first.
+AttemptRecord judged(AttemptRecord record, Failure wait) {
+  record.verdict = std::move(wait);
+  std::ranges::stable_partition(record.ranks.exits, [who = gave_up(record.ranks)](const auto& one) {
+    return one.rank == who;
+  });
+  for (const RankRaised& raised : record.ranks.raised) {
+    record.ranks.answers.stacks.erase(raised.rank);
+    record.ranks.answers.silent.erase(raised.rank);
+  }
+  return record;
+}
+
+diagnose::Evidence evidence_of(const AttemptRecord& record, const AttemptContext& context) {
   diagnose::Evidence evidence;
   if (record.verdict) take_verdict(*record.verdict, record.ranks.answers, evidence);
   evidence.training = training_of(record, context);
@@ -420,6 +464,9 @@ diagnose::Evidence make_evidence(const AttemptRecord& record, const AttemptConte
   take_cut_off_build(record, evidence);
   take_troubled_gpus(record, evidence);
   take_nccl(record.ranks.nccl, evidence);
+  if (evidence.failure.timed_out)
+    evidence.remarks.push_back(fmt::format("rank {} gave up by a timeout of its own",
+                                           gave_up(record.ranks).value_or(Rank{}).value));
   if (!record.standstill.empty() && evidence.failure.kind != FailureKind::stalled)
     evidence.remarks.push_back(std::string(report::record::subject(record.serves)) +
                                " had stood still: " + record.standstill);
@@ -437,6 +484,18 @@ diagnose::Evidence make_evidence(const AttemptRecord& record, const AttemptConte
   evidence.nodes = context.nodes;
   evidence.autotuning = context.autotuning;
   return evidence;
+}
+
+}  // namespace
+
+bool went_well(const AttemptRecord& record) {
+  return !record.verdict && !record.signal && record.command && succeeded(*record.command);
+}
+
+diagnose::Evidence make_evidence(const AttemptRecord& record, const AttemptContext& context) {
+  std::optional<Failure> wait = wait_timed_out(record);
+  return wait ? evidence_of(judged(record, std::move(*wait)), context)
+              : evidence_of(record, context);
 }
 
 }  // namespace safelaunch::run

@@ -25,6 +25,8 @@ struct AttemptOutcome {
   std::optional<int> late_signal;  ///< a user's signal while the job was being stopped already
   bool gave_way = false;           ///< ended by us for another profile, before it had failed
   std::string standstill;          ///< as it was told, where it lasted until the end
+  /// For whom a rank waited that gave up by a timeout of its own.
+  std::optional<Failure> timed_out;
   /// When it failed: a rank died, or the training came to stand still. None: it went well, or was
   /// told to end.
   std::optional<TimePoint> failed_at;

@@ -115,7 +115,7 @@ void RunVoice::tell_of_struck_out(const plan::NextStep& step) {
 
 void RunVoice::tell_of_first_failure(const AttemptRecord& record,
                                      const diagnose::Diagnosis& diagnosis) {
-  const bool stuck = record.verdict && is_stuck(record.verdict->kind);
+  const bool stuck = is_stuck(diagnosis.failure.kind);
   if (record.ended_elsewhere || ran_elsewhere(record, diagnosis.failure.first)) return;
   if (record.signal || stuck || summary_.attempts.back().told_by_itself) return;
   const std::optional<Rank> first = diagnosis.failure.first;

@@ -238,15 +238,21 @@ StallReport Stall::report(TimePoint now) const {
   }
   report.lagging = stopped();
   if (!report.lagging.empty()) return report;
-  const auto is_in_one = [](const auto& one) { return one.second.groups <= 1; };
-  if (!std::ranges::all_of(counters_, is_in_one)) return report;
-  const Collectives most = furthest(counters_);
+  report.lagging = lagging(counters_);
   // What a rank that does not answer any more has reached since, nobody knows.
-  for (const auto& [rank, reached] : counters_)
-    if (reached < most && answered_at_.at(rank) >= asked_at_) report.lagging.push_back(rank);
-  std::stable_sort(report.lagging.begin(), report.lagging.end(),
-                   [&](Rank a, Rank b) { return counters_.at(a) < counters_.at(b); });
+  std::erase_if(report.lagging, [this](Rank rank) { return answered_at_.at(rank) < asked_at_; });
   return report;
+}
+
+std::vector<Rank> lagging(const std::map<Rank, Collectives>& counters) {
+  std::vector<Rank> lagging;
+  const auto is_in_one = [](const auto& one) { return one.second.groups <= 1; };
+  if (!std::ranges::all_of(counters, is_in_one)) return lagging;
+  const Collectives most = furthest(counters);
+  for (const auto& [rank, reached] : counters)
+    if (reached < most) lagging.push_back(rank);
+  std::ranges::stable_sort(lagging, {}, [&](Rank rank) { return counters.at(rank); });
+  return lagging;
 }
 
 std::string describe(const StallReport& report) {

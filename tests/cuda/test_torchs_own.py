@@ -4,7 +4,7 @@ import os
 import subprocess
 import unittest
 
-from over_doubles import JOBS, SAFELAUNCH, CudaTest, forked, main, note, spawned, wait_until
+from over_doubles import JOBS, SAFELAUNCH, CudaTest, forked, main, note, spawned, torchrun, wait_until
 
 JOB = str(JOBS / "with_a_timeout.py")
 # torch waits for a minute for its dump before it ends a process whose collective timed out.
@@ -25,6 +25,16 @@ dist.all_reduce(torch.ones(4).cuda())
 torch.cuda.synchronize()
 print("passed", flush=True)
 dist.destroy_process_group()
+"""
+STAYS_AWAY = """
+import datetime, os, time, torch, torch.distributed as dist
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+dist.init_process_group("nccl", timeout=datetime.timedelta(seconds=5))
+def stays_away(): time.sleep(600)
+for step in range(30):
+    if os.environ["RANK"] == "1" and step == 20: stays_away()
+    dist.all_reduce(torch.ones(4).cuda())
+torch.cuda.synchronize()
 """
 OURS_LATER = ["--probe", "never"]  # the usual deadlines: torch's own of six seconds comes first
 
@@ -138,6 +148,15 @@ class InTraining(CudaTest):
         self.assertNotEqual(run.status, 0)
         self.assertEqual(len(run.attempts), 1, str(run))
         self.assertIn("training", [event["e"] for event in run.events])
+
+    def test_the_rank_for_which_the_watchdog_gave_up_is_named_with_its_place(self):
+        run = self.run_job(*torchrun(self.script(STAYS_AWAY)), options=OURS_LATER, **SOON)
+        self.assert_status(run, 134)
+        self.assertEqual(run.attempts[0]["end"], "stalled in training", str(run))
+        cause = self.cause(run)
+        self.assertEqual((cause["id"], cause["certainty"]), ("training-stalled", "confirmed"), str(run))
+        self.assertRegex(cause["places"][0], r"job\.py:5 in stays_away", str(run))
+        self.assertIn("Rank 1 never called all_reduce, collective 21", cause["explanation"], str(run))
 
     def test_a_hang_in_backward_is_told_with_its_place_and_its_collective(self):
         """Of the collectives that backward calls, the tenth of the process never ends."""

@@ -48,6 +48,9 @@ enum class Certainty {
 /// Reads it back; a guess where the word is none of ours.
 [[nodiscard]] Certainty certainty_named(std::string_view word);
 
+/// Whether it is the end of a wait for other ranks, by a timeout of torch's, gloo's or JAX's.
+[[nodiscard]] bool is_timeout(const RankRaised& raised);
+
 /// How MissingRank::doing begins for a rank that no process has said to be.
 inline constexpr std::string_view kNeverSeen = "never seen";
 
@@ -83,9 +86,10 @@ struct Failure {
   std::vector<Rank> waiting{};   ///< the ranks that wait and are not to blame
   /// The ranks that are missing, or stuck behind the others; empty: all wait alike.
   std::vector<MissingRank> missing{};
-  Duration waited{};    ///< how long the others waited for the missing; 0: nobody is missing
-  std::string proof{};  ///< the evidence in words: the two WORLD_SIZEs, the places of all ranks
-  std::string nccl{};   ///< the word of NCCL's log: "rank 1 of 3 never came to NCCL"
+  Duration waited{};       ///< how long the others waited for the missing; 0: nobody is missing
+  bool timed_out = false;  ///< a rank gave up the wait by a timeout of its own: it ended the job
+  std::string proof{};     ///< the evidence in words: the two WORLD_SIZEs, the places of all ranks
+  std::string nccl{};      ///< the word of NCCL's log: "rank 1 of 3 never came to NCCL"
 
   // Done by the ranks, in order of time.
   std::vector<RankRaised> raised{};

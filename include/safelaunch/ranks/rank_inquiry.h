@@ -35,6 +35,8 @@ class RankInquiry {
   void answered(ProcessId process, const watch::StackAnswer& answer);
   void answered(ProcessId process, const watch::CountersAnswer& answer);
   void answered(ProcessId process, const watch::CollectivesAnswer& answer);
+  /// The ranks end now: what has been answered is all. Without a question nothing happens.
+  void finish();
 
  private:
   void keep(const std::string& file, std::string text) const;

@@ -113,6 +113,9 @@ struct HookClosed {
 struct HookFlooded {
   ProcessId process;
 };
+/// torch's watchdog has given a collective up. It ends its process once all have written down where
+/// they are, by default a minute later.
+struct WatchdogSpoke {};
 /// NCCL's log tells how far a rank is.
 using NcclTold = nccl::Progress;
 /// The result of TakeLook.
@@ -175,9 +178,9 @@ struct WatchFreezes {};
 
 using WatchEvent =
     std::variant<WatchBegins, RankSpawned, ProcessEnded, HookSpoke, HookClosed, HookFlooded,
-                 NcclTold, nccl::Contradiction, NcclSpoke, LookTaken, RanksSampled, OthersSampled,
-                 AnotherUserRuns, DriverSilent, AllStandStill, PlacesTold, NodeSpoke, NodeHeard,
-                 LeaderWatches, StacksWanted, WatchTimePassed, WatchFreezes>;
+                 WatchdogSpoke, NcclTold, nccl::Contradiction, NcclSpoke, LookTaken, RanksSampled,
+                 OthersSampled, AnotherUserRuns, DriverSilent, AllStandStill, PlacesTold, NodeSpoke,
+                 NodeHeard, LeaderWatches, StacksWanted, WatchTimePassed, WatchFreezes>;
 
 /// Watch for the end of a process that is not our child; ProcessEnded follows.
 struct WatchExit {
@@ -241,8 +244,8 @@ struct BeginTraining {};
 using WatchAction =
     std::variant<WatchExit, AskWhetherItHears, TakeLook, SampleRanks, SampleOthers, FindUser,
                  AskPlaces, RemoveLocks, ShowStacks, PassAnswer, RecordEvent, RecordSome,
-                 TellVerdict, BeginTraining, TellMeeting, ShowStatus, ShowWaiting, TellNotice,
-                 NcclSpoke, TellNewLife, TellRanksGone>;
+                 TellVerdict, BeginTraining, TellMeeting, WaitTimedOut, ShowStatus, ShowWaiting,
+                 TellNotice, NcclSpoke, TellNewLife, TellRanksGone>;
 
 /// Knows which process speaks for which rank, and decides what its words, its end and a look at
 /// /proc mean: the events for `Stages`, the looks and their times, the questions to ranks, and the
@@ -293,6 +296,7 @@ class RankMachine {
   void take(const HookSpoke& event, TimePoint now);
   void take(const HookClosed& event, TimePoint now);
   void take(const HookFlooded& event, TimePoint now);
+  void take(const WatchdogSpoke& event, TimePoint now);
   void take(const NcclTold& event, TimePoint now);
   void take(const nccl::Contradiction& event, TimePoint now);
   void take(const NcclSpoke& event, TimePoint) {
@@ -328,6 +332,7 @@ class RankMachine {
   void hear_of_rank(Event event, const HookSpoke& from, TimePoint now);
   void note_what_it_names(const Event& event);
   void hear_body(ProcessId process, const watch::HookMessage& message, TimePoint now);
+  void hear_raised(const RankRaised& raised, TimePoint now);
   void check_stores(TimePoint now);
   void check_launcher(TimePoint now);
   [[nodiscard]] std::optional<TimePoint> launcher_waits_until() const;

@@ -134,6 +134,9 @@ class AnswersOfNodes {
 /// all ranks that answered, the loneliest first; empty where none did.
 [[nodiscard]] std::string where_ranks_stand(const RankAnswers& answers);
 
+/// Puts into the failure of a job that trained which ranks wait, and for whom, as they answer.
+void tell_who_is_behind(const RankAnswers& answers, Failure& failure);
+
 /// Makes a verdict of a standstill of the training and the answers of its ranks: which ranks wait
 /// in which collective, which never called it, and where each of those is in its code.
 [[nodiscard]] Failure verdict_of(const watch::StallReport& report, const RankAnswers& answers);

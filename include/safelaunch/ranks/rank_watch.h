@@ -153,6 +153,7 @@ class RankWatch final : watch::HookChannel::Listener {
   RankInquiry shown_;       // asks where all ranks stand for a person
   AnswersOfNodes answers_;  // the answers of all nodes to inquiry_
   Alarm nodes_answer_;
+  TimePoint next_watchdog_{};  // words of a watchdog before that are those of the same hang
   Alarm show_;
   bool show_set_ = false;
   bool ranks_wait_ = false;

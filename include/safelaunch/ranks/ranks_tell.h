@@ -32,6 +32,11 @@ struct TrainingStalled {
 struct TrainingMoves {
   Duration stood{};
 };
+/// A rank has given up a wait for others, by a timeout of its own: it ends now, and its launcher
+/// ends the others for it. `wait`: for whom; none in training, where only the ranks know.
+struct WaitTimedOut {
+  std::optional<Failure> wait;
+};
 /// The status line; empty: none.
 struct ShowStatus {
   std::string line;
@@ -76,10 +81,10 @@ struct TellCounts {
   NodeCounts counts;
 };
 
-using RanksTell =
-    std::variant<TellVerdict, TellMeeting, TrainingBegan, TrainingStalled, TrainingMoves,
-                 ShowStatus, ShowWaiting, TellNotice, NcclSpoke, RanksAnswered, TellNewLife,
-                 TellRanksGone, RanksWait, TellPicture, AskNodes, AskCounts, TellCounts>;
+using RanksTell = std::variant<TellVerdict, TellMeeting, TrainingBegan, TrainingStalled,
+                               TrainingMoves, WaitTimedOut, ShowStatus, ShowWaiting, TellNotice,
+                               NcclSpoke, RanksAnswered, TellNewLife, TellRanksGone, RanksWait,
+                               TellPicture, AskNodes, AskCounts, TellCounts>;
 using OnRanksTell = std::function<void(const RanksTell&)>;
 
 }  // namespace safelaunch::ranks

@@ -23,6 +23,10 @@ struct Collectives {
   auto operator<=>(const Collectives&) const = default;
 };
 
+/// The ranks that have come less far than others, the furthest behind first; none where ranks are
+/// in several groups, whose sums differ.
+[[nodiscard]] std::vector<Rank> lagging(const std::map<Rank, Collectives>& counters);
+
 /// The training has stood still for `silent_for`: no collective was finished, and, where not all
 /// ranks could be asked, nothing was written.
 struct StallReport {

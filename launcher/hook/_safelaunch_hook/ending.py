@@ -44,10 +44,15 @@ def report(error):
     try:
         from . import exceptions
 
+        communication = exceptions.is_communication(error)
         channel.emit(
             "exception", type=exceptions.type_name(error), err=str(error),
-            traceback=exceptions.text(error), comm=exceptions.is_communication(error),
+            traceback=exceptions.text(error), comm=communication,
         )
+        if communication:  # asked for it, this process might be gone before it could answer
+            from . import counters
+
+            channel.emit("counters", id=0, **counters.read())
     except Exception as fault:
         channel.fault("exception", fault)
 

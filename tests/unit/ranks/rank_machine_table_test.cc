@@ -26,6 +26,7 @@ struct WatchWord {
   std::string operator()(const TellVerdict&) const { return "verdict"; }
   std::string operator()(const TellMeeting&) const { return "meeting"; }
   std::string operator()(const BeginTraining&) const { return "training"; }
+  std::string operator()(const WaitTimedOut&) const { return "wait timed out"; }
   std::string operator()(const ShowStatus&) const { return "status"; }
   std::string operator()(const ShowWaiting&) const { return "waiting"; }
   std::string operator()(const TellNotice&) const { return "notice"; }
@@ -54,6 +55,7 @@ std::string what_events_do(const std::function<void(Told&)>& way) {
        }},
       {"hook closed", event(HookClosed{process_of(1)})},
       {"hook floods", event(HookFlooded{process_of(1)})},
+      {"a watchdog gives up", event(WatchdogSpoke{})},
       {"NCCL reaches a stage", event(NcclTold{by_nccl})},
       {"NCCL contradicts",
        event(nccl::Contradiction{nccl::RootComplaint::About::rank_twice, "twice"})},
@@ -114,6 +116,7 @@ hook enters a stage: meeting
 hook answers: pass answer
 hook refuses: notice
 hook floods: record some, notice
+a watchdog gives up: wait timed out
 NCCL reaches a stage: record
 NCCL contradicts: verdict
 NCCL spoke: NCCL said
@@ -149,6 +152,7 @@ hook enters a stage: meeting
 hook answers: pass answer
 hook refuses: notice
 hook floods: record some, notice
+a watchdog gives up: wait timed out
 NCCL reaches a stage: record
 NCCL contradicts: verdict
 NCCL spoke: NCCL said
@@ -176,6 +180,7 @@ hook enters a stage: meeting
 hook answers: pass answer
 hook refuses: notice
 hook floods: record some, notice
+a watchdog gives up: wait timed out
 NCCL spoke: NCCL said
 another user runs: record, notice
 hook counts: record some
@@ -205,7 +210,7 @@ plugin passes a collective: record
 hook fails: record some
 stacks wanted: show stacks
 nothing: rank spawned; rank ended with 0; rank failed; stranger ended; hook closed;
-  NCCL reaches a stage; NCCL contradicts; driver silent; all stand still;
+  a watchdog gives up; NCCL reaches a stage; NCCL contradicts; driver silent; all stand still;
   places without a standstill; look shows a rank; look shows a silent rank alive; ranks sampled;
   others sampled; hook counts; rank ended of a signal; rank ended, nobody knows how;
   NCCL's worlds differ; leader watches; leader watches no more; node spoke; node is silent;
@@ -222,6 +227,7 @@ hook enters a stage: meeting
 hook answers: pass answer
 hook refuses: notice
 hook floods: record some, notice
+a watchdog gives up: wait timed out
 NCCL reaches a stage: record
 NCCL contradicts: verdict
 NCCL spoke: NCCL said
@@ -249,6 +255,7 @@ hook enters a stage: watch exit, meeting, record
 hook answers: pass answer
 hook refuses: notice
 hook floods: record some, notice
+a watchdog gives up: wait timed out
 NCCL reaches a stage: record, record
 NCCL contradicts: verdict
 NCCL spoke: NCCL said
@@ -280,12 +287,12 @@ hook floods: record some
 hook counts: record some
 stacks wanted: show stacks
 nothing: rank spawned; rank ended with 0; rank failed; stranger ended; hook enters a stage;
-  hook answers; hook refuses; hook closed; NCCL reaches a stage; NCCL contradicts; NCCL spoke;
-  driver silent; all stand still; places without a standstill; look shows a rank;
-  look shows a silent rank alive; ranks sampled; others sampled; another user runs;
-  plugin passes a collective; hook fails; rank ended of a signal; rank ended, nobody knows how;
-  NCCL's worlds differ; leader watches; leader watches no more; node spoke; node is silent;
-  time passed; frozen
+  hook answers; hook refuses; hook closed; a watchdog gives up; NCCL reaches a stage;
+  NCCL contradicts; NCCL spoke; driver silent; all stand still; places without a standstill;
+  look shows a rank; look shows a silent rank alive; ranks sampled; others sampled;
+  another user runs; plugin passes a collective; hook fails; rank ended of a signal;
+  rank ended, nobody knows how; NCCL's worlds differ; leader watches; leader watches no more;
+  node spoke; node is silent; time passed; frozen
 )");
   }
 }

@@ -174,6 +174,33 @@ TEST_CASE("an exception of a rank's child, which has inherited RANK, is not the 
   CHECK(job.seen().raised.front().message == "its own");
 }
 
+TEST_CASE("a rank that gives up a wait tells for whom it was, once", "[rank_machine]") {
+  const auto raises = [](Told& job, int rank, const std::string& message, bool communication) {
+    job.says(rank, RankRaised{Rank{rank}, process_of(rank), "RuntimeError", message, "Trace",
+                              communication});
+  };
+  Told job;
+  job.hang();
+  job.pass(5s);
+  raises(job, 0, "Connection closed by peer", true);
+  raises(job, 0, "the server timed out", false);
+  CHECK(job.all<WaitTimedOut>().empty());
+
+  Told late;
+  late.hang();
+  late.pass(5s);
+  raises(late, 0, "wait timeout after 5000ms, keys: /default_pg/0//cpu//0/1", true);
+  raises(late, 0, "Timed out waiting 5000ms for recv operation to complete", true);
+  REQUIRE(late.all<WaitTimedOut>().size() == 1);
+  const auto wait = late.all<WaitTimedOut>().front().wait;
+  REQUIRE(wait);
+  CHECK(wait->kind == FailureKind::hung);
+  CHECK(wait->stage == Stage::group);
+  CHECK(wait->waiting == std::vector{Rank{0}});
+  CHECK(ranks_of(wait->missing) == std::vector{Rank{1}});
+  CHECK(wait->waited >= 4s);
+}
+
 TEST_CASE("a rank has begun once it comes to torch, JAX or NCCL", "[rank_machine]") {
   Told job;
   job.starts(0);

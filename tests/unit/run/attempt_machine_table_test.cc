@@ -50,6 +50,7 @@ std::string what_events_do(const std::function<void(Told&)>& way) {
       {"training", TrainingBegan{}},
       {"stall", TrainingStalled{}},
       {"it moves again", TrainingMoves{}},
+      {"a wait timed out", WaitTimedOut{}},
       {"ranks answer", RanksAnswered{}},
       {"RAS answers", RasAnswered{}},
       {"way wanted", WayWanted{}},
@@ -83,6 +84,7 @@ rank's death: record verdict, record segments
 training: record segments
 stall: ask ranks
 it moves again: record stall, tell
+a wait timed out: ask ranks
 way wanted: keep, hide, end watching, take segments to remove, stop sweep
 kill wanted: end watching, take segments, stop now
 INT: ask ranks
@@ -108,6 +110,7 @@ rank's death: record verdict, record segments
 training: record segments
 stall: ask ranks
 it moves again: record stall, tell
+a wait timed out: ask ranks
 kill wanted: end watching, take segments, stop now
 INT: ask ranks
 INT while ranks wait: ask ranks
@@ -141,8 +144,8 @@ USR1: forward
 tree gone: finish output
 tree gone, output drained: over
 recording stopped: tell
-nothing: launcher ended; rank ended well; last rank failed; it moves again; RAS answers;
-  output drained; time passed
+nothing: launcher ended; rank ended well; last rank failed; it moves again; a wait timed out;
+  RAS answers; output drained; time passed
 )");
   }
   SECTION("explaining a Ctrl-C") {
@@ -164,8 +167,8 @@ USR1: forward
 tree gone: finish output
 tree gone, output drained: over
 recording stopped: tell
-nothing: launcher ended; rank ended well; last rank failed; stall; it moves again; RAS answers;
-  way wanted; output drained; time passed
+nothing: launcher ended; rank ended well; last rank failed; stall; it moves again;
+  a wait timed out; RAS answers; way wanted; output drained; time passed
 )");
   }
   SECTION("asking the ranks and RAS") {
@@ -186,8 +189,8 @@ tree gone: finish output
 tree gone, output drained: over
 recording stopped: tell
 nothing: start failed; launcher ended; rank ended well; rank failed; rank failed in training;
-  last rank failed; stall; it moves again; ranks answer; RAS answers; way wanted;
-  output drained; time passed
+  last rank failed; stall; it moves again; a wait timed out; ranks answer; RAS answers;
+  way wanted; output drained; time passed
 )");
   }
   SECTION("stopping") {
@@ -206,8 +209,8 @@ tree gone: finish output
 tree gone, output drained: over
 recording stopped: tell
 nothing: start failed; launcher ended; rank ended well; rank failed; rank failed in training;
-  last rank failed; stall; it moves again; ranks answer; RAS answers; way wanted;
-  output drained; time passed
+  last rank failed; stall; it moves again; a wait timed out; ranks answer; RAS answers;
+  way wanted; output drained; time passed
 )");
   }
   SECTION("draining") {
@@ -224,8 +227,8 @@ USR1: forward
 recording stopped: tell
 output drained: over
 nothing: start failed; launcher ended; rank ended well; rank failed; rank failed in training;
-  last rank failed; stall; it moves again; ranks answer; RAS answers; way wanted; kill wanted;
-  tree gone; tree gone, output drained; time passed
+  last rank failed; stall; it moves again; a wait timed out; ranks answer; RAS answers;
+  way wanted; kill wanted; tree gone; tree gone, output drained; time passed
 )");
   }
   SECTION("over") {
@@ -238,9 +241,9 @@ training: record segments
 USR1: forward
 recording stopped: tell
 nothing: start failed; launcher ended; rank ended well; rank failed; rank failed in training;
-  last rank failed; stall; it moves again; ranks answer; RAS answers; way wanted; kill wanted;
-  INT; INT while ranks wait; TERM; tree gone; tree gone, output drained; output drained;
-  time passed
+  last rank failed; stall; it moves again; a wait timed out; ranks answer; RAS answers;
+  way wanted; kill wanted; INT; INT while ranks wait; TERM; tree gone;
+  tree gone, output drained; output drained; time passed
 )");
   }
 }

@@ -101,8 +101,9 @@ TEST_CASE("of a job that was stuck, stopped, or has told all itself nothing fail
           "[run_voice]") {
   Spoken run;
   AttemptRecord record = saying(kWords);
+  diagnose::Diagnosis diagnosis;
   SECTION("stuck") {
-    record.verdict = Failure{.kind = FailureKind::hung};
+    diagnosis.failure.kind = FailureKind::hung;
   }
   SECTION("stopped") {
     record.signal = 15;
@@ -110,7 +111,7 @@ TEST_CASE("of a job that was stuck, stopped, or has told all itself nothing fail
   SECTION("told by itself") {
     run.summary.attempts.back().told_by_itself = true;
   }
-  run.voice.tell_of_first_failure(record, {});
+  run.voice.tell_of_first_failure(record, diagnosis);
   CHECK(run.text().empty());
 }
 

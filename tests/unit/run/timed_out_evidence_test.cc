@@ -1,0 +1,109 @@
+// A job that its own timeout has ended.
+#include <csignal>
+
+#include "catch.h"
+#include "launcher/run/attempt_record.h"
+#include "safelaunch/diagnose/catalogue.h"
+#include "safelaunch/diagnose/diagnosis.h"
+
+using namespace safelaunch;
+
+using namespace safelaunch::run;
+
+namespace {
+
+// Rank 0 has given up, by an exception; rank 1 was told to end for it.
+AttemptRecord gave_up_waiting_for(MissingRank missing) {
+  AttemptRecord record;
+  record.command = Exited{1};
+  record.ranks.raised = {{Rank{0},
+                          {},
+                          "RuntimeError",
+                          "Timed out waiting 8000ms for recv operation to complete",
+                          "Traceback …\n",
+                          true}};
+  record.ranks.exits = {{Rank{1}, {}, Signaled{SIGTERM}}, {Rank{0}, {}, Exited{1}}};
+  record.ranks.answers.stacks[missing.rank].where = "train.py:12 load";
+  record.ranks.answers.stacks[Rank{0}].where = "train.py:20 step";
+  record.timed_out = Failure{.kind = FailureKind::hung,
+                             .stage = Stage::collective,
+                             .waiting = {Rank{0}},
+                             .missing = {std::move(missing)},
+                             .waited = Duration(8'000)};
+  return record;
+}
+
+std::map<std::string, watch::GroupCounters> counted(std::int64_t begun, std::int64_t finished) {
+  return {{"0", {begun, begun, finished}}};
+}
+
+AttemptContext of_a_script() {
+  AttemptContext context;
+  context.launcher = job::Launcher::python;
+  return context;
+}
+
+}  // namespace
+
+TEST_CASE("a rank whose own timeout ends the job tells of the one it waited for", "[evidence]") {
+  const AttemptRecord record = gave_up_waiting_for({.rank = Rank{1}});
+  const diagnose::Evidence evidence = make_evidence(record, of_a_script());
+  CHECK(evidence.failure.kind == FailureKind::hung);
+  CHECK(evidence.failure.timed_out);
+  REQUIRE(evidence.failure.missing.size() == 1);
+  CHECK(evidence.failure.missing.front().where == "train.py:12 load");
+  // Rank 0 stands nowhere any more.
+  CHECK(evidence.remarks == std::vector<std::string>{"rank 0 gave up by a timeout of its own"});
+  const auto diagnosis = diagnose::diagnose(evidence, diagnose::Catalogue::builtin());
+  CHECK(diagnosis.failure.cause == "rank-missing");
+  CHECK(diagnose::exit_status_of(evidence, diagnosis) == 1);
+}
+
+TEST_CASE("a timeout is no reason where another rank had failed, all had come, or a person stops",
+          "[evidence]") {
+  AttemptRecord record = gave_up_waiting_for({.rank = Rank{1}});
+  SECTION("another died") {
+    record.ranks.exits.insert(record.ranks.exits.begin(), {Rank{2}, {}, Signaled{SIGKILL}});
+  }
+  SECTION("another raised") {
+    record.ranks.raised.insert(record.ranks.raised.begin(),
+                               {Rank{2}, {}, "ValueError", "mine", "Traceback …\n", false});
+  }
+  SECTION("all had come") {
+    record.timed_out->missing.front().inside = true;
+  }
+  SECTION("nobody was missing") {
+    record.timed_out->missing.clear();
+  }
+  SECTION("stopped") {
+    record.signal = SIGINT;
+  }
+  SECTION("it came at once") {
+    record.timed_out->waited = Duration(20);
+  }
+  SECTION("it went well") {
+    record.command = Exited{0};
+  }
+  CHECK_FALSE(make_evidence(record, of_a_script()).failure.timed_out);
+}
+
+TEST_CASE("in training the counters tell for whom a rank waited that torch's watchdog ended",
+          "[evidence]") {
+  AttemptRecord record;
+  record.command = Signaled{SIGABRT};
+  record.training = true;
+  record.timed_out = Failure{.kind = FailureKind::stalled, .stage = Stage::collective};
+  record.ranks.exits = {{Rank{0}, {}, Signaled{SIGABRT}}};
+  record.ranks.answers.collectives[Rank{0}].groups = counted(21, 20);
+  record.ranks.answers.collectives[Rank{1}].groups = counted(20, 20);
+  const diagnose::Evidence evidence = make_evidence(record, of_a_script());
+  CHECK(evidence.failure.kind == FailureKind::stalled);
+  CHECK(evidence.failure.waiting == std::vector{Rank{0}});
+  CHECK(ranks_of(evidence.failure.missing) == std::vector{Rank{1}});
+  const auto diagnosis = diagnose::diagnose(evidence, diagnose::Catalogue::builtin());
+  CHECK(diagnosis.failure.cause == "training-stalled");
+  CHECK(diagnose::exit_status_of(evidence, diagnosis) == 128 + SIGABRT);
+  // All are in the same one: what they printed tells more.
+  record.ranks.answers.collectives[Rank{1}].groups = counted(21, 20);
+  CHECK_FALSE(make_evidence(record, of_a_script()).failure.timed_out);
+}
