@@ -264,9 +264,12 @@ void RankMachine::hear_raised(const RankRaised& raised, TimePoint now) {
   note_raised(seen_.raised, raised);
 }
 
-// Who waited for whom is forgotten with the rank's end.
+// Who waited for whom is forgotten with the rank's end. A member cannot say for whom its ranks
+// wait.
 void RankMachine::take(const WatchdogSpoke&, TimePoint now) {
-  if (!frozen_ && !stages_.verdict()) actions_.push_back(WaitTimedOut{stages_.waiting_now(now)});
+  if (frozen_ || stages_.verdict()) return;
+  auto wait = rules_.stages.judged_elsewhere ? std::nullopt : stages_.waiting_now(now);
+  if (wait || stages_.training()) actions_.push_back(WaitTimedOut{std::move(wait)});
 }
 
 // Where every rank of the world knocks at a store, none of them comes on its own to another one.

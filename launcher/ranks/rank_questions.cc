@@ -267,8 +267,14 @@ void tell_who_is_behind(const RankAnswers& answers, Failure& failure) {
   std::map<Rank, watch::Collectives> counters;
   for (const auto& [rank, seen] : answers.collectives)
     if (!seen.groups.empty()) counters[rank] = sum_of(seen.groups);
-  const std::vector<Rank> behind =
-      compared.behind.empty() ? watch::lagging(counters) : compared.behind;
+  std::vector<Rank> behind = compared.behind;
+  if (behind.empty()) {
+    behind = watch::lagging(counters);
+    // gloo counts a collective that failed as finished: who is in it has come all the same.
+    std::int64_t begun = 0;
+    for (const auto& [rank, counted] : counters) begun = std::max(begun, counted.begun);
+    std::erase_if(behind, [&](Rank rank) { return counters.at(rank).begun == begun; });
+  }
   for (const Rank rank : behind) failure.missing.push_back({.rank = rank, .known = false});
   for (const auto& [rank, counted] : counters)
     if (counted.waits() && std::ranges::find(behind, rank) == behind.end())

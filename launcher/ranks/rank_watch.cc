@@ -31,9 +31,11 @@ constexpr Duration kPlacesWithin = 2 * watch::kHookAnswersWithin;
 // The leader needs a node's picture no more often than this, and the board must carry every node's.
 constexpr Duration kShowLeaderEvery{200};
 
-// torch's ProcessGroupNCCL.cpp, checkTimeout(). Every rank that waits says so, and the last words
-// of each repeat it a minute later.
-constexpr std::string_view kWatchdogGivesUp = "Watchdog caught collective operation timeout";
+// torch's ProcessGroupNCCL.cpp, checkTimeout(): every rank that waits says so, and the last words
+// of each repeat it a minute later. And JAX's coordination service (XLA's client.h), before it
+// aborts.
+constexpr std::array<std::string_view, 2> kGivesUp{"Watchdog caught collective operation timeout",
+                                                   "absl::Status: DEADLINE_EXCEEDED"};
 constexpr Duration kWatchdogsOfAHang = std::chrono::minutes(2);
 
 constexpr std::array kAfterVerdict{watch::HookQuestion::stack, watch::HookQuestion::counters,
@@ -201,8 +203,10 @@ void RankWatch::saw_output(output::StreamId stream, std::string_view bytes) {
   counts_.saw_output();
   usage_.look();
   if (machine_.judging()) nccl_.saw_output(stream, bytes);
-  if (bytes.find(kWatchdogGivesUp) == std::string_view::npos || Clock::now() < next_watchdog_)
-    return;
+  const bool gives_up = std::ranges::any_of(kGivesUp, [bytes](std::string_view words) {
+    return bytes.find(words) != std::string_view::npos;
+  });
+  if (!gives_up || Clock::now() < next_watchdog_) return;
   next_watchdog_ = Clock::now() + kWatchdogsOfAHang;
   take(WatchdogSpoke{});
 }
@@ -452,6 +456,11 @@ void RankWatch::perform(const TellVerdict& tell) {
   if (is_stuck(told.verdict.kind) && told.verdict.stage >= Stage::communicator)
     told.verdict.nccl = describe_standing(nccl_.record());
   tell_(told);
+}
+
+void RankWatch::perform(const TellNewLife& news) {
+  next_watchdog_ = {};
+  tell_(news);
 }
 
 void RankWatch::perform(const BeginTraining&) {

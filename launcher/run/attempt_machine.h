@@ -57,6 +57,7 @@ struct VerdictFell {
   bool ras_may_be_asked = false;  ///< see may_ask_ras_about()
 };
 using ranks::RanksAnswered;
+using ranks::TellNewLife;
 using ranks::TrainingBegan;
 using ranks::TrainingMoves;
 using ranks::TrainingStalled;
@@ -92,9 +93,9 @@ struct AttemptTimePassed {};
 
 using AttemptEvent =
     std::variant<StartFailed, WorkerEnded, AllWorkersEnded, VerdictFell, TrainingBegan,
-                 TrainingStalled, TrainingMoves, WaitTimedOut, RanksAnswered, RasAnswered,
-                 SignalCame, KeyPassedOn, WayWanted, KillWanted, TreeGone, RecordingStopped,
-                 OutputDrained, AttemptTimePassed>;
+                 TrainingStalled, TrainingMoves, WaitTimedOut, TellNewLife, RanksAnswered,
+                 RasAnswered, SignalCame, KeyPassedOn, WayWanted, KillWanted, TreeGone,
+                 RecordingStopped, OutputDrained, AttemptTimePassed>;
 
 /// Ask every rank where it stands; RanksAnswered follows, after `limit` at the latest.
 struct AskRanks {
@@ -229,6 +230,7 @@ class AttemptMachine {
   void take(const TrainingStalled& event, TimePoint now);
   void take(const TrainingMoves& event, TimePoint now);
   void take(const WaitTimedOut& event, TimePoint now);
+  void take(const TellNewLife&, TimePoint) { outcome_.timed_out.reset(); }
   void take(const RanksAnswered& event, TimePoint now);
   void take(const RasAnswered&, TimePoint) {
     if (is<Asking>()) one_has_answered();

@@ -433,7 +433,9 @@ AttemptRecord judged(AttemptRecord record, Failure wait) {
     return one.rank == who;
   });
   for (const RankRaised& raised : record.ranks.raised) {
-    record.ranks.answers.stacks.erase(raised.rank);
+    if (const auto seen = record.ranks.answers.stacks.find(raised.rank);
+        seen != record.ranks.answers.stacks.end())
+      seen->second = {};
     record.ranks.answers.silent.erase(raised.rank);
   }
   return record;

@@ -1,6 +1,8 @@
 """A job whose own timeout comes before safelaunch's: the rank that the others waited for is named all the same."""
 
+import importlib.util
 import sys
+import unittest
 
 from harness import SafelaunchTest, free_port, main
 
@@ -24,6 +26,13 @@ for step in range(30):
     if os.environ["RANK"] == "1" and step == 20: os.kill(os.getpid(), 9)
     dist.all_reduce(torch.ones(4))
 """
+STAYS_AWAY_FROM_JAX = """
+import os, time, jax
+def stays_away(): time.sleep(600)
+rank = int(os.environ["RANK"])
+if rank == 1: stays_away()
+jax.distributed.initialize("127.0.0.1:" + os.environ["MASTER_PORT"], 2, rank, initialization_timeout=5)
+"""
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=2"]
 
 
@@ -46,6 +55,14 @@ class TimedOut(SafelaunchTest):
                 self.assertRegex(cause["headline"], "^rank 1 ", str(run))
                 self.assertRegex(cause["places"][0], rf"{where}\.py:3 in stays_away", str(run))
                 self.assertIn("Rank 0 gave up by a timeout of its own", cause["explanation"], str(run))
+
+    @unittest.skipUnless(importlib.util.find_spec("jax"), "jax is not installed")
+    def test_JAX_that_gives_its_start_up_names_the_process_that_never_came(self):
+        run = self.run_safelaunch("--only", "--nproc-per-node", "2", "--", sys.executable, self.script(STAYS_AWAY_FROM_JAX))
+        self.assert_status(run, 134)  # it aborts
+        cause = run.attempts[0]["cause"]
+        self.assertEqual((run.attempts[0]["end"], cause["id"], cause["certainty"]), ("hung", "rank-missing", "confirmed"), str(run))
+        self.assertRegex(cause["places"][0], r"job\.py:3 in stays_away", str(run))
 
     def test_a_rank_that_died_is_told_as_before(self):
         run = self.finish(self.starts("killed.py", FAILS_BEFORE))

@@ -113,8 +113,8 @@ struct HookClosed {
 struct HookFlooded {
   ProcessId process;
 };
-/// torch's watchdog has given a collective up. It ends its process once all have written down where
-/// they are, by default a minute later.
+/// torch's watchdog has given a collective up, and ends its process once all have written down
+/// where they are, by default a minute later; or JAX has given the start up, and aborts.
 struct WatchdogSpoke {};
 /// NCCL's log tells how far a rank is.
 using NcclTold = nccl::Progress;

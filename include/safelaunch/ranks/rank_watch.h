@@ -134,6 +134,7 @@ class RankWatch final : watch::HookChannel::Listener {
   void perform(const RecordEvent& record) { services_.log.record(record.event); }
   void perform(const RecordSome& record) { services_.log.record_some(record.event); }
   void perform(const TellVerdict& tell);
+  void perform(const TellNewLife& news);
   void perform(const BeginTraining& begin);
   void perform(const auto& told) { tell_(told); }
 

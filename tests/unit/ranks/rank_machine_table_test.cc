@@ -116,7 +116,6 @@ hook enters a stage: meeting
 hook answers: pass answer
 hook refuses: notice
 hook floods: record some, notice
-a watchdog gives up: wait timed out
 NCCL reaches a stage: record
 NCCL contradicts: verdict
 NCCL spoke: NCCL said
@@ -136,7 +135,7 @@ leader watches: ask whether it hears, ask whether it hears, sample ranks, status
 node spoke: record
 stacks wanted: show stacks
 time passed: status
-nothing: rank spawned; rank ended with 0; stranger ended; hook closed;
+nothing: rank spawned; rank ended with 0; stranger ended; hook closed; a watchdog gives up;
   places without a standstill; rank ended, nobody knows how; leader watches no more;
   node is silent; frozen
 )");
@@ -227,7 +226,6 @@ hook enters a stage: meeting
 hook answers: pass answer
 hook refuses: notice
 hook floods: record some, notice
-a watchdog gives up: wait timed out
 NCCL reaches a stage: record
 NCCL contradicts: verdict
 NCCL spoke: NCCL said
@@ -242,7 +240,7 @@ NCCL's worlds differ: verdict
 leader watches: ask whether it hears, ask whether it hears, sample ranks
 node spoke: record
 stacks wanted: show stacks
-nothing: rank spawned; rank ended with 0; stranger ended; hook closed;
+nothing: rank spawned; rank ended with 0; stranger ended; hook closed; a watchdog gives up;
   places without a standstill; look shows a rank; look shows a silent rank alive; ranks sampled;
   others sampled; rank ended, nobody knows how; leader watches no more; node is silent;
   time passed; frozen
@@ -255,7 +253,6 @@ hook enters a stage: watch exit, meeting, record
 hook answers: pass answer
 hook refuses: notice
 hook floods: record some, notice
-a watchdog gives up: wait timed out
 NCCL reaches a stage: record, record
 NCCL contradicts: verdict
 NCCL spoke: NCCL said
@@ -273,7 +270,7 @@ leader watches: sample ranks, status
 node spoke: record, record
 stacks wanted: show stacks
 time passed: status
-nothing: rank ended with 0; rank failed; stranger ended; hook closed;
+nothing: rank ended with 0; rank failed; stranger ended; hook closed; a watchdog gives up;
   places without a standstill; hook counts; rank ended of a signal;
   rank ended, nobody knows how; leader watches no more; node is silent; frozen
 )");

@@ -201,6 +201,19 @@ TEST_CASE("a rank that gives up a wait tells for whom it was, once", "[rank_mach
   CHECK(wait->waited >= 4s);
 }
 
+TEST_CASE("whose ranks wait for nobody, or for ranks of other nodes, tells of no wait",
+          "[rank_machine]") {
+  Told nobody_waits;
+  for (const int rank : {0, 1}) nobody_waits.starts(rank);
+  nobody_waits.on(WatchdogSpoke{});
+  CHECK(nobody_waits.all<WaitTimedOut>().empty());
+
+  Told member({.stages = {.world_size = 2, .judged_elsewhere = true}});
+  member.hang();
+  member.on(WatchdogSpoke{});
+  CHECK(member.all<WaitTimedOut>().empty());
+}
+
 TEST_CASE("a rank has begun once it comes to torch, JAX or NCCL", "[rank_machine]") {
   Told job;
   job.starts(0);

@@ -51,6 +51,7 @@ std::string what_events_do(const std::function<void(Told&)>& way) {
       {"stall", TrainingStalled{}},
       {"it moves again", TrainingMoves{}},
       {"a wait timed out", WaitTimedOut{}},
+      {"ranks begin anew", TellNewLife{}},
       {"ranks answer", RanksAnswered{}},
       {"RAS answers", RasAnswered{}},
       {"way wanted", WayWanted{}},
@@ -94,8 +95,8 @@ USR1: forward
 tree gone: finish output
 tree gone, output drained: over
 recording stopped: tell
-nothing: launcher ended; rank ended well; last rank failed; ranks answer; RAS answers;
-  output drained; time passed
+nothing: launcher ended; rank ended well; last rank failed; ranks begin anew; ranks answer;
+  RAS answers; output drained; time passed
 )");
   }
   SECTION("running, while the launcher reacts") {
@@ -119,8 +120,8 @@ USR1: forward
 tree gone: finish output
 tree gone, output drained: over
 recording stopped: tell
-nothing: launcher ended; rank ended well; last rank failed; ranks answer; RAS answers;
-  way wanted; output drained; time passed
+nothing: launcher ended; rank ended well; last rank failed; ranks begin anew; ranks answer;
+  RAS answers; way wanted; output drained; time passed
 )");
   }
   SECTION("running, while the ranks of a standstill are asked") {
@@ -145,7 +146,7 @@ tree gone: finish output
 tree gone, output drained: over
 recording stopped: tell
 nothing: launcher ended; rank ended well; last rank failed; it moves again; a wait timed out;
-  RAS answers; output drained; time passed
+  ranks begin anew; RAS answers; output drained; time passed
 )");
   }
   SECTION("explaining a Ctrl-C") {
@@ -168,7 +169,7 @@ tree gone: finish output
 tree gone, output drained: over
 recording stopped: tell
 nothing: launcher ended; rank ended well; last rank failed; stall; it moves again;
-  a wait timed out; RAS answers; way wanted; output drained; time passed
+  a wait timed out; ranks begin anew; RAS answers; way wanted; output drained; time passed
 )");
   }
   SECTION("asking the ranks and RAS") {
@@ -189,8 +190,8 @@ tree gone: finish output
 tree gone, output drained: over
 recording stopped: tell
 nothing: start failed; launcher ended; rank ended well; rank failed; rank failed in training;
-  last rank failed; stall; it moves again; a wait timed out; ranks answer; RAS answers;
-  way wanted; output drained; time passed
+  last rank failed; stall; it moves again; a wait timed out; ranks begin anew; ranks answer;
+  RAS answers; way wanted; output drained; time passed
 )");
   }
   SECTION("stopping") {
@@ -209,8 +210,8 @@ tree gone: finish output
 tree gone, output drained: over
 recording stopped: tell
 nothing: start failed; launcher ended; rank ended well; rank failed; rank failed in training;
-  last rank failed; stall; it moves again; a wait timed out; ranks answer; RAS answers;
-  way wanted; output drained; time passed
+  last rank failed; stall; it moves again; a wait timed out; ranks begin anew; ranks answer;
+  RAS answers; way wanted; output drained; time passed
 )");
   }
   SECTION("draining") {
@@ -227,8 +228,8 @@ USR1: forward
 recording stopped: tell
 output drained: over
 nothing: start failed; launcher ended; rank ended well; rank failed; rank failed in training;
-  last rank failed; stall; it moves again; a wait timed out; ranks answer; RAS answers;
-  way wanted; kill wanted; tree gone; tree gone, output drained; time passed
+  last rank failed; stall; it moves again; a wait timed out; ranks begin anew; ranks answer;
+  RAS answers; way wanted; kill wanted; tree gone; tree gone, output drained; time passed
 )");
   }
   SECTION("over") {
@@ -241,8 +242,8 @@ training: record segments
 USR1: forward
 recording stopped: tell
 nothing: start failed; launcher ended; rank ended well; rank failed; rank failed in training;
-  last rank failed; stall; it moves again; a wait timed out; ranks answer; RAS answers;
-  way wanted; kill wanted; INT; INT while ranks wait; TERM; tree gone;
+  last rank failed; stall; it moves again; a wait timed out; ranks begin anew; ranks answer;
+  RAS answers; way wanted; kill wanted; INT; INT while ranks wait; TERM; tree gone;
   tree gone, output drained; output drained; time passed
 )");
   }

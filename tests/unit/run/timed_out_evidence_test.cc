@@ -59,6 +59,17 @@ TEST_CASE("a rank whose own timeout ends the job tells of the one it waited for"
   CHECK(diagnose::exit_status_of(evidence, diagnosis) == 1);
 }
 
+TEST_CASE("the exception is told that the rank holds back for which another gave up waiting",
+          "[evidence]") {
+  AttemptRecord record = gave_up_waiting_for({.rank = Rank{1}});
+  watch::ExceptionTold& told = record.ranks.answers.stacks[Rank{1}].handled.emplace();
+  told.raised.type = "KeyError";
+  told.leaves = true;
+  const diagnose::Evidence evidence = make_evidence(record, of_a_script());
+  REQUIRE(evidence.hidden.size() == 1);
+  CHECK(evidence.hidden.front().type == "KeyError");
+}
+
 TEST_CASE("a timeout is no reason where another rank had failed, all had come, or a person stops",
           "[evidence]") {
   AttemptRecord record = gave_up_waiting_for({.rank = Rank{1}});
@@ -103,6 +114,9 @@ TEST_CASE("in training the counters tell for whom a rank waited that torch's wat
   const auto diagnosis = diagnose::diagnose(evidence, diagnose::Catalogue::builtin());
   CHECK(diagnosis.failure.cause == "training-stalled");
   CHECK(diagnose::exit_status_of(evidence, diagnosis) == 128 + SIGABRT);
+  // Where another has given up too, gloo counts its collective as finished.
+  record.ranks.answers.collectives[Rank{2}].groups = counted(21, 21);
+  CHECK(ranks_of(make_evidence(record, of_a_script()).failure.missing) == std::vector{Rank{1}});
   // All are in the same one: what they printed tells more.
   record.ranks.answers.collectives[Rank{1}].groups = counted(21, 20);
   CHECK_FALSE(make_evidence(record, of_a_script()).failure.timed_out);
