@@ -164,6 +164,7 @@ void RankMachine::forget_former_life(Rank rank, ProcessId process) {
   if (!begins) return;
   seen_.exits.clear();
   seen_.raised.clear();
+  seen_.counted_at_end.clear();
   actions_.push_back(TellNewLife{});
 }
 
@@ -319,6 +320,8 @@ void RankMachine::hear_body(ProcessId process, const watch::HookMessage& message
     actions_.push_back(RecordSome{report::record::HookError{fault->where, fault->error}});
   constexpr std::size_t kMostNameless = 4;
   const auto* ended = std::get_if<watch::HookException>(&message.body);
+  if (ended != nullptr && message.rank && !ended->groups.empty())
+    seen_.counted_at_end[*message.rank] = ended->groups;
   if (ended != nullptr && !message.rank && seen_.raised_nameless.size() < kMostNameless)
     seen_.raised_nameless.push_back(ended->raised);
   if (std::holds_alternative<watch::HookServes>(message.body)) follow(stages_.server_is_up(now));

@@ -286,6 +286,8 @@ std::optional<Failure> RankWatch::waiting_now() const {
 RanksSeen RankWatch::seen() const {
   RanksSeen seen = machine_.seen();
   seen.answers = answers_.answers();
+  for (const auto& [rank, groups] : seen.counted_at_end)
+    seen.answers.collectives[rank].groups = groups;
   seen.nccl = nccl_.record();
   seen.cut_off_build = cut_off_build_;
   seen.unopened = unopened_;

@@ -77,12 +77,17 @@ StackAnswer stack_of(const Json& packet, Rank rank) {
   return answer;
 }
 
-CountersAnswer counters_of(const Json& packet) {
-  CountersAnswer answer{.id = id_of(packet), .groups = {}, .waits = {}};
+std::map<std::string, GroupCounters> groups_of(const Json& packet) {
+  std::map<std::string, GroupCounters> groups;
   for (const auto& [name, counts] : object_of(packet, "groups").items())
-    answer.groups[name] = {.enqueued = number_of<std::int64_t>(counts, "enqueued").value_or(0),
-                           .started = number_of<std::int64_t>(counts, "started").value_or(0),
-                           .completed = number_of<std::int64_t>(counts, "completed").value_or(0)};
+    groups[name] = {.enqueued = number_of<std::int64_t>(counts, "enqueued").value_or(0),
+                    .started = number_of<std::int64_t>(counts, "started").value_or(0),
+                    .completed = number_of<std::int64_t>(counts, "completed").value_or(0)};
+  return groups;
+}
+
+CountersAnswer counters_of(const Json& packet) {
+  CountersAnswer answer{.id = id_of(packet), .groups = groups_of(packet), .waits = {}};
   for (const auto& [name, count] : object_of(packet, "waits").items())
     answer.waits[name] = as_number<std::int64_t>(count).value_or(0);
   answer.uncounted = uncounted_named(text_of(packet, "uncounted"));
@@ -330,7 +335,7 @@ void read_body(HookMessage& message, const Json& packet) {
   if (name == "arrivals") message.body = ArrivalsAnswer{id_of(packet), arrivals_of(packet)};
   if (name == "refused") message.body = HookRefusal{text(packet, "what"), text(packet, "why")};
   if (name == "hook_error") message.body = HookFault{text(packet, "where"), text(packet, "err")};
-  if (name == "exception") message.body = HookException{raised_of(packet, rank)};
+  if (name == "exception") message.body = HookException{raised_of(packet, rank), groups_of(packet)};
   if (name == "serves") message.body = HookServes{};
   if (name == "comm") message.body = communicator_of(packet);
   if (auto call = call_in(name, packet)) message.body = std::move(*call);

@@ -115,6 +115,7 @@ class Uncaught(harness.HookTest):
             self.assertEqual([result.code for result in results], [1, 3])
             worker = collector.drained().ranks()[0]
             self.assertIs(worker.first("exception")["comm"], True)
+            self.assertEqual(list(worker.first("exception")["groups"]), ["0"])
             self.assertIs(worker.first("coll.failed")["comm"], True)
             self.assertIsNone(worker.first("coll.done"))
 

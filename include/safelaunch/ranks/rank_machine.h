@@ -34,6 +34,8 @@ struct RanksSeen {
   std::vector<RankExited> exits;  ///< the ends of ranks, in order, until the attempt was stopped
   std::vector<RankExited> late_exits;  ///< the ends of ranks, in order, while it was being stopped
   std::vector<RankRaised> raised;      ///< the exceptions of ranks, in order
+  /// How far ranks had come in each group when an exception of communication ended them.
+  std::map<Rank, std::map<std::string, watch::GroupCounters>> counted_at_end;
   /// The first exceptions that ended processes which had not come as a rank: their rank is 0.
   std::vector<RankRaised> raised_nameless;
   std::vector<RankRaised> raised_before;  ///< those of the life before, where a launcher restarted

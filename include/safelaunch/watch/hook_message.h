@@ -90,6 +90,8 @@ struct HookFault {
 /// An exception ends the process. Where it is a rank, the RankRaised is among the events, too.
 struct HookException {
   RankRaised raised;
+  /// Where communication has failed, how far the process has come in each group.
+  std::map<std::string, GroupCounters> groups{};
 };
 
 /// The interpreter ends in order.

@@ -47,12 +47,8 @@ def report(error):
         communication = exceptions.is_communication(error)
         channel.emit(
             "exception", type=exceptions.type_name(error), err=str(error),
-            traceback=exceptions.text(error), comm=communication,
+            traceback=exceptions.text(error), comm=communication, **(_groups() if communication else {}),
         )
-        if communication:  # asked for it, this process might be gone before it could answer
-            from . import counters
-
-            channel.emit("counters", id=0, **counters.read())
     except Exception as fault:
         channel.fault("exception", fault)
 
@@ -94,6 +90,17 @@ def _at_exit():
     del _before_exit[:]
     channel.emit("exit", **_collectives())
     channel.end()
+
+
+def _groups():
+    """How far this process has come in each group: asked for it, it might be gone before it could answer."""
+    try:
+        from . import counters
+
+        return {"groups": counters.read()["groups"]}
+    except Exception as fault:
+        channel.fault("exception", fault)
+        return {}
 
 
 def _collectives():

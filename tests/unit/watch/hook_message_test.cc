@@ -135,13 +135,16 @@ TEST_CASE("exceptions behind a rank's back are no exceptions of the rank", "[hoo
 TEST_CASE("an exception is read with what says whether it came from communication",
           "[hook_message]") {
   const HookMessage message = read(
-      R"({"e":"exception","rank":1,"type":"ValueError","err":"no","traceback":"tb","comm":true})");
+      R"({"e":"exception","rank":1,"type":"ValueError","err":"no","traceback":"tb","comm":true,)"
+      R"("groups":{"0":{"enqueued":21,"started":-1,"completed":20}}})");
   const auto raised = only_event<RankRaised>(message);
   CHECK(raised.type == "ValueError");
   CHECK(raised.message == "no");
   CHECK(raised.traceback == "tb");
   CHECK(raised.communication);
-  CHECK(std::holds_alternative<HookException>(message.body));
+  const auto& groups = std::get<HookException>(message.body).groups;
+  CHECK(groups.at("0").enqueued == 21);
+  CHECK(groups.at("0").completed == 20);
 }
 
 TEST_CASE("a process that is no rank brings no events", "[hook_message]") {
