@@ -45,7 +45,8 @@ class FirstCall(CudaTest):
             self.assertEqual(len(run.attempts), 1, str(run))
             self.assertNotIn("safelaunch:", run.err)
 
-        self.play("", torchrun, [kind for kind in KINDS if kind in HEALED + STUCK], check)
+        launch = torchrun if SOAK or CHOSEN else forked
+        self.play("", launch, [kind for kind in KINDS if kind in HEALED + STUCK], check)
 
     def test_broken_peer_to_peer_copies_are_healed(self):
         def check(run):

@@ -43,8 +43,9 @@ RANKS = {"fsdp2_and_tensor_parallel": 4}
 NOT_OVER_GLOO = {"deepspeed"}
 
 
-ADDS_NOTHING = {"torchrun", "torchrun, deepspeed's engine"}
-ADDS_NOTHING_OVER_GLOO = ADDS_NOTHING | {"mp.spawn"}  # the ranks' own program decides there
+ADDS_NOTHING = {"torchrun", "own spawn", "torchrun, deepspeed's engine"}
+# The ranks' own program decides there.
+ADDS_NOTHING_OVER_GLOO = ADDS_NOTHING | {"mp.spawn", "torchrun, FSDP2 and tensor parallel"}
 
 
 class Launched(CudaTest):
