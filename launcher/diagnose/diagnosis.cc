@@ -142,20 +142,23 @@ int status_after_signal(const Evidence& evidence) {
   return says_nothing ? told_to_end : shell_code(*evidence.command);
 }
 
-/// Whether ranks that their launcher started again after an exception of their own never met.
+/// Whether ranks never met that their launcher started again, after an exception of their own or a
+/// wait for one of them.
 bool failed_to_meet_again(const Evidence& evidence, std::string_view cause) {
   constexpr std::array<std::string_view, 6> kOfMeeting{cause::kGlooConnect,  cause::kConnectFailed,
                                                        cause::kStoreTimeout, cause::kStoreSilent,
                                                        cause::kInitStuck,    cause::kCommError};
   return std::ranges::find(kOfMeeting, cause) != kOfMeeting.end() &&
-         std::ranges::any_of(evidence.raised_before,
-                             [](const RankRaised& one) { return !one.communication; });
+         (evidence.wait_before ||
+          std::ranges::any_of(evidence.raised_before,
+                              [](const RankRaised& one) { return !one.communication; }));
 }
 
 /// What ended the ranks' life before is what has to be mended: torch's static rendezvous hands the
 /// addresses of that life to the next one, which meets nobody there.
 Evidence of_the_life_before(Evidence evidence) {
-  evidence.failure = {.kind = FailureKind::raised, .raised = evidence.raised_before};
+  evidence.failure = evidence.wait_before.value_or(Failure{.kind = FailureKind::raised});
+  evidence.failure.raised = evidence.raised_before;
   evidence.output.clear();
   evidence.told.reset();
   evidence.remarks = {

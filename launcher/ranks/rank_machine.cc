@@ -269,8 +269,10 @@ void RankMachine::hear_raised(const RankRaised& raised, TimePoint now) {
 // wait.
 void RankMachine::take(const WatchdogSpoke&, TimePoint now) {
   if (frozen_ || stages_.verdict()) return;
-  auto wait = rules_.stages.judged_elsewhere ? std::nullopt : stages_.waiting_now(now);
-  if (wait || stages_.training()) actions_.push_back(WaitTimedOut{std::move(wait)});
+  const bool member = rules_.stages.judged_elsewhere;
+  auto wait = member ? std::nullopt : stages_.waiting_now(now);
+  const bool trains = stages_.training() || (member && stages_.may_have_trained());
+  if (wait || trains) actions_.push_back(WaitTimedOut{std::move(wait)});
 }
 
 // Where every rank of the world knocks at a store, none of them comes on its own to another one.

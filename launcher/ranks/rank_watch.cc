@@ -244,6 +244,8 @@ void RankWatch::hear_answers(RankAnswers answers, Duration limit) {
     here.insert(*state.process());
     if (!answers.stacks.contains(rank)) answers.silent[rank] = state.activity(Clock::now());
   }
+  for (const auto& [rank, groups] : machine_.seen().counted_at_end)
+    answers.collectives[rank].groups = groups;
   // In training a look at every descriptor of the host would cost the job time.
   const bool trains = machine_.stages().training();
   if (!trains) answers.locks = find_lock_waits(answers, ranks_now());
@@ -286,8 +288,6 @@ std::optional<Failure> RankWatch::waiting_now() const {
 RanksSeen RankWatch::seen() const {
   RanksSeen seen = machine_.seen();
   seen.answers = answers_.answers();
-  for (const auto& [rank, groups] : seen.counted_at_end)
-    seen.answers.collectives[rank].groups = groups;
   seen.nccl = nccl_.record();
   seen.cut_off_build = cut_off_build_;
   seen.unopened = unopened_;

@@ -139,6 +139,14 @@ void Attempt::hear(const TrainingBegan& news) {
   take(news);
 }
 
+void Attempt::hear(const ranks::TellNewLife& news) {
+  output_.forget_tails();
+  seen_.timed_out_before.reset();
+  if (const auto& wait = machine_.outcome().timed_out)
+    seen_.timed_out_before = as_answered(*wait, watch_.seen().answers);
+  take(news);
+}
+
 void Attempt::hear(const ranks::ShowStatus& news) {
   services_.terminal.set_status(news.line.empty() ? "" : titled(news.line));
 }

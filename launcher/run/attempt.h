@@ -132,10 +132,7 @@ class Attempt final : Workers::Listener, output::JobOutput::Listener {
   void hear(const ranks::NcclSpoke& news);
   void hear(const RanksAnswered& news);
   /// No failure of this life is shown by words of the one before.
-  void hear(const ranks::TellNewLife& news) {
-    output_.forget_tails();
-    take(news);
-  }
+  void hear(const ranks::TellNewLife& news);
   void hear(const ranks::TellRanksGone&) { stopper_.ranks_gone(); }
   void hear(const auto& news) { tell_(news); }
 

@@ -406,23 +406,12 @@ std::optional<Rank> gave_up(const ranks::RanksSeen& ranks) {
   return by_it && is_timeout(raised) ? std::optional(raised.rank) : std::nullopt;
 }
 
-// "timed out connecting: Connection refused" comes at once, and tells of no wait.
-constexpr Duration kShortestTimeout{1'000};
-
-// The wait that a rank gave up. Where all had come, the way between them is at fault, and what they
-// printed tells more.
+// The wait that a rank gave up, if that is what the job failed of.
 std::optional<Failure> wait_timed_out(const AttemptRecord& record) {
   const bool judged = record.verdict && is_stuck(record.verdict->kind);
   if (!record.timed_out || judged || record.signal || went_well(record) || !gave_up(record.ranks))
     return std::nullopt;
-  Failure wait = *record.timed_out;
-  wait.timed_out = true;
-  if (wait.kind == FailureKind::stalled)
-    ranks::tell_who_is_behind(record.ranks.answers, wait);
-  else if (wait.waited < kShortestTimeout)
-    return std::nullopt;
-  const bool all_came = std::ranges::all_of(wait.missing, &MissingRank::inside);
-  return all_came ? std::nullopt : std::optional(std::move(wait));
+  return as_answered(*record.timed_out, record.ranks.answers);
 }
 
 // As if the watch had ended the wait. A rank that has given it up stands nowhere any more, and its
@@ -452,6 +441,8 @@ diagnose::Evidence evidence_of(const AttemptRecord& record, const AttemptContext
   take_places(record.ranks.answers, evidence);
   evidence.failure.raised = record.ranks.raised;
   evidence.raised_before = record.ranks.raised_before;
+  if (!evidence.raised_before.empty() && is_timeout(evidence.raised_before.front()))
+    evidence.wait_before = record.timed_out_before;
   for (const RankExited& exited : record.ranks.exits)
     if (!exited.status || !succeeded(*exited.status) || record.verdict)
       evidence.failure.ended.push_back(exited);
@@ -489,6 +480,19 @@ diagnose::Evidence evidence_of(const AttemptRecord& record, const AttemptContext
 }
 
 }  // namespace
+
+std::optional<Failure> as_answered(Failure wait, const ranks::RankAnswers& answers) {
+  // "timed out connecting: Connection refused" comes at once, and tells of no wait.
+  constexpr Duration kShortestTimeout{1'000};
+  wait.timed_out = true;
+  if (wait.kind == FailureKind::stalled)
+    ranks::tell_who_is_behind(answers, wait);
+  else if (wait.waited < kShortestTimeout)
+    return std::nullopt;
+  for (MissingRank& missing : wait.missing) take_answer(answers, missing);
+  const bool all_came = std::ranges::all_of(wait.missing, &MissingRank::inside);
+  return all_came ? std::nullopt : std::optional(std::move(wait));
+}
 
 bool went_well(const AttemptRecord& record) {
   return !record.verdict && !record.signal && record.command && succeeded(*record.command);

@@ -52,6 +52,8 @@ struct AttemptRecord : AttemptOutcome {
   bool ended_elsewhere = false;
   std::string ended_because;  ///< why the other nodes ended it; empty: it ended by itself
   std::vector<ranks::RankPicture> picture;  ///< the ranks of this node, as they were last seen
+  /// The wait that a rank had given up in the ranks' life before this one.
+  std::optional<Failure> timed_out_before;
   /// The last 64 KiB of each stream; of a hang, those until we stopped it.
   std::vector<Tail> tails;
 };
@@ -68,6 +70,10 @@ struct AttemptContext {
   std::optional<int> oom_kills;              ///< OOM kills during the attempt
   std::vector<std::string> added_arguments;  ///< of the script's, those that the profile added
 };
+
+/// The wait that a rank has given up, with the places of those it was for, as they answered. None
+/// where all had come: then the way between them is at fault, and what they printed tells more.
+[[nodiscard]] std::optional<Failure> as_answered(Failure wait, const ranks::RankAnswers& answers);
 
 /// Whether an attempt ended well: the command with status 0 and no verdict against it.
 [[nodiscard]] bool went_well(const AttemptRecord& record);

@@ -61,8 +61,9 @@ struct Evidence {
   std::vector<RankRaised> nameless;
   /// Exceptions that ended the ranks' life before this one: their launcher has started them again.
   std::vector<RankRaised> raised_before;
-  std::optional<ExitStatus> command;  ///< the status of the command, if it ended by itself
-  bool command_hides = false;         ///< `command` is a launcher's own status, not a rank's
+  std::optional<Failure> wait_before;  ///< that life's end: a wait that timed out
+  std::optional<ExitStatus> command;   ///< the status of the command, if it ended by itself
+  bool command_hides = false;          ///< `command` is a launcher's own status, not a rank's
   /// What the command's launcher surely said itself; anybody may print such words in its place.
   std::optional<ReportedExit> told;
   std::vector<Output> output;  ///< lines within each text are in order of time

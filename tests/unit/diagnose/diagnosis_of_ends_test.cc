@@ -314,6 +314,17 @@ TEST_CASE("ranks that were started again and cannot meet failed by what ended th
     evidence.raised_before.erase(evidence.raised_before.begin());
     CHECK(diagnosed(evidence).failure.cause == "gloo-connect");
   }
+  SECTION("a life that ended for want of a rank, by its own timeout, tells which") {
+    evidence.raised_before = {raised(0, "RuntimeError", "gloo: Timed out waiting 8000ms for recv")};
+    evidence.wait_before = Failure{.kind = FailureKind::stalled,
+                                   .stage = Stage::collective,
+                                   .missing = {{.rank = Rank{1}, .where = "train.py:12 load"}},
+                                   .timed_out = true};
+    const Failure failure = diagnosed(evidence).failure;
+    CHECK(failure.cause == "training-stalled");
+    CHECK(failure.headline == "rank 1 is behind");
+    CHECK(failure.places == std::vector<std::string>{"train.py:12 in load"});
+  }
   SECTION("what fails later than at the meeting is the last life's own") {
     evidence.failure.raised = {raised(0, "KeyError", "'labels'")};
     CHECK(diagnosed(evidence).failure.first == Rank{0});
