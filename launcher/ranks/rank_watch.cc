@@ -35,7 +35,7 @@ constexpr Duration kShowLeaderEvery{200};
 // of each repeat it a minute later. And JAX's coordination service (XLA's client.h), before it
 // aborts.
 constexpr std::array<std::string_view, 2> kGivesUp{"Watchdog caught collective operation timeout",
-                                                   "absl::Status: DEADLINE_EXCEEDED"};
+                                                   "DEADLINE_EXCEEDED: Deadline Exceeded"};
 constexpr Duration kWatchdogsOfAHang = std::chrono::minutes(2);
 
 constexpr std::array kAfterVerdict{watch::HookQuestion::stack, watch::HookQuestion::counters,
