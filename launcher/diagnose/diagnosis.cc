@@ -239,7 +239,10 @@ int exit_status_of(const Evidence& evidence, const Diagnosis& diagnosis) {
   const bool tells = evidence.command && !evidence.command_hides && chosen(evidence.command) &&
                      evidence.command != ExitStatus(Exited{1});
   if (tells) return shell_code(*evidence.command);
-  const auto status = status_of(evidence, diagnosis.failure.first);
+  // Of a wait that timed out the end counts of the rank that gave up, and not the cause's.
+  const bool timed_out = evidence.failure.timed_out && !evidence.failure.ended.empty();
+  const auto status = status_of(
+      evidence, timed_out ? evidence.failure.ended.front().rank : diagnosis.failure.first);
   const int code = status ? shell_code(*status) : 1;
   return code == 0 ? 1 : code;
 }

@@ -23,6 +23,9 @@ constexpr std::size_t kMostRanksOfAProcess = 16;
 // most.
 constexpr std::size_t kMostGroupsOfARank = 64;
 
+// torch's watchdog repeats its words when it ends its process, a minute later.
+constexpr Duration kTimeoutsOfAHang = std::chrono::minutes(2);
+
 // The files in which torch waits until another process has built an extension.
 constexpr const char* kWaitsForFile = "file_baton.py";
 constexpr const char* kBuilds = "torch/utils/cpp_extension.py";
@@ -165,6 +168,7 @@ void RankMachine::forget_former_life(Rank rank, ProcessId process) {
   seen_.exits.clear();
   seen_.raised.clear();
   seen_.counted_at_end.clear();
+  gave_up_at_.reset();
   actions_.push_back(TellNewLife{});
 }
 
@@ -260,19 +264,21 @@ void RankMachine::hear_of_rank(Event event, const HookSpoke& from, TimePoint now
 }
 
 void RankMachine::hear_raised(const RankRaised& raised, TimePoint now) {
-  if (is_timeout(raised) && std::ranges::none_of(seen_.raised, is_timeout))
-    take(WatchdogSpoke{}, now);
+  if (is_timeout(raised)) give_up(raised.rank, now);
   note_raised(seen_.raised, raised);
 }
 
-// Who waited for whom is forgotten with the rank's end. A member cannot say for whom its ranks
-// wait.
-void RankMachine::take(const WatchdogSpoke&, TimePoint now) {
-  if (frozen_ || stages_.verdict()) return;
+// Every rank that waits gives up, and says so more than once. For whom it waited is forgotten with
+// its end. A member cannot say for whom its ranks wait.
+void RankMachine::give_up(std::optional<Rank> rank, TimePoint now) {
+  if (frozen_ || stages_.verdict() || (gave_up_at_ && now - *gave_up_at_ < kTimeoutsOfAHang))
+    return;
   const bool member = rules_.stages.judged_elsewhere;
-  auto wait = member ? std::nullopt : stages_.waiting_now(now);
   const bool trains = stages_.training() || (member && stages_.may_have_trained());
-  if (wait || trains) actions_.push_back(WaitTimedOut{std::move(wait)});
+  auto wait = member ? std::nullopt : rank ? stages_.wait_of(*rank, now) : stages_.waiting_now(now);
+  if (!wait && !trains) return;
+  gave_up_at_ = now;
+  actions_.push_back(WaitTimedOut{std::move(wait)});
 }
 
 // Where every rank of the world knocks at a store, none of them comes on its own to another one.
@@ -322,7 +328,7 @@ void RankMachine::hear_body(ProcessId process, const watch::HookMessage& message
     actions_.push_back(RecordSome{report::record::HookError{fault->where, fault->error}});
   constexpr std::size_t kMostNameless = 4;
   const auto* ended = std::get_if<watch::HookException>(&message.body);
-  if (ended != nullptr && message.rank && !ended->groups.empty())
+  if (ended != nullptr && message.rank && is_rank(*message.rank, process) && !ended->groups.empty())
     seen_.counted_at_end[*message.rank] = ended->groups;
   if (ended != nullptr && !message.rank && seen_.raised_nameless.size() < kMostNameless)
     seen_.raised_nameless.push_back(ended->raised);

@@ -268,12 +268,14 @@ void tell_who_is_behind(const RankAnswers& answers, Failure& failure) {
   for (const auto& [rank, seen] : answers.collectives)
     if (!seen.groups.empty()) counters[rank] = sum_of(seen.groups);
   std::vector<Rank> behind = compared.behind;
-  if (behind.empty()) {
+  // Where somebody is seen to wait in a collective, a rank that is not behind there has come,
+  // however far others ran ahead. gloo counts a collective that failed as finished, and then nobody
+  // is seen.
+  if (behind.empty() && compared.waiting.empty()) {
     behind = watch::lagging(counters);
-    // gloo counts a collective that failed as finished: who is in it has come all the same.
-    std::int64_t begun = 0;
-    for (const auto& [rank, counted] : counters) begun = std::max(begun, counted.begun);
-    std::erase_if(behind, [&](Rank rank) { return counters.at(rank).begun == begun; });
+    std::int64_t most = 0;
+    for (const auto& [rank, counted] : counters) most = std::max(most, counted.begun);
+    std::erase_if(behind, [&](Rank rank) { return counters.at(rank).begun == most; });
   }
   for (const Rank rank : behind) failure.missing.push_back({.rank = rank, .known = false});
   for (const auto& [rank, counted] : counters)

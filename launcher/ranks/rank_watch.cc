@@ -31,12 +31,9 @@ constexpr Duration kPlacesWithin = 2 * watch::kHookAnswersWithin;
 // The leader needs a node's picture no more often than this, and the board must carry every node's.
 constexpr Duration kShowLeaderEvery{200};
 
-// torch's ProcessGroupNCCL.cpp, checkTimeout(): every rank that waits says so, and the last words
-// of each repeat it a minute later. And JAX's coordination service (XLA's client.h), before it
-// aborts.
+// torch's ProcessGroupNCCL.cpp, checkTimeout(), and JAX's coordination service (XLA's client.h).
 constexpr std::array<std::string_view, 2> kGivesUp{"Watchdog caught collective operation timeout",
                                                    "DEADLINE_EXCEEDED: Deadline Exceeded"};
-constexpr Duration kWatchdogsOfAHang = std::chrono::minutes(2);
 
 constexpr std::array kAfterVerdict{watch::HookQuestion::stack, watch::HookQuestion::counters,
                                    watch::HookQuestion::collectives};
@@ -203,12 +200,8 @@ void RankWatch::saw_output(output::StreamId stream, std::string_view bytes) {
   counts_.saw_output();
   usage_.look();
   if (machine_.judging()) nccl_.saw_output(stream, bytes);
-  const bool gives_up = std::ranges::any_of(kGivesUp, [bytes](std::string_view words) {
-    return bytes.find(words) != std::string_view::npos;
-  });
-  if (!gives_up || Clock::now() < next_watchdog_) return;
-  next_watchdog_ = Clock::now() + kWatchdogsOfAHang;
-  take(WatchdogSpoke{});
+  const auto is_in = [bytes](std::string_view words) { return bytes.find(words) != bytes.npos; };
+  if (std::ranges::any_of(kGivesUp, is_in)) take(WatchdogSpoke{});
 }
 
 // NCCL's log is read once more before anything is frozen: its last lines may show why ranks wait.
@@ -458,11 +451,6 @@ void RankWatch::perform(const TellVerdict& tell) {
   if (is_stuck(told.verdict.kind) && told.verdict.stage >= Stage::communicator)
     told.verdict.nccl = describe_standing(nccl_.record());
   tell_(told);
-}
-
-void RankWatch::perform(const TellNewLife& news) {
-  next_watchdog_ = {};
-  tell_(news);
 }
 
 void RankWatch::perform(const BeginTraining&) {

@@ -138,6 +138,7 @@ void AttemptMachine::take(const VerdictFell& event, TimePoint now) {
 void AttemptMachine::take(const TrainingBegan& event, TimePoint) {
   outcome_.training = true;
   outcome_.serves = event.serves;
+  outcome_.timed_out.reset();
   actions_.push_back(RecordSegments{});
 }
 
@@ -157,6 +158,7 @@ void AttemptMachine::take(const TrainingMoves& event, TimePoint) {
   if (running == nullptr) return;
   stands_since_.reset();
   outcome_.standstill.clear();
+  outcome_.timed_out.reset();
   const auto untold = std::exchange(running->stall, std::nullopt);
   if (untold && !untold->again) return;
   tell({describe_duration(event.stood), std::string(report::record::Stall::kOver)});
@@ -169,6 +171,7 @@ void AttemptMachine::take(const WaitTimedOut& event, TimePoint now) {
   Failure wait{.kind = FailureKind::stalled, .stage = Stage::collective};
   if (stands_since_) wait.waited = std::chrono::duration_cast<Duration>(now - *stands_since_);
   outcome_.timed_out = event.wait.value_or(std::move(wait));
+  outcome_.timed_out_at = now;
   if (!running->stall) actions_.push_back(AskRanks{kAnswersWithin});
 }
 

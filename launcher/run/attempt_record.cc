@@ -389,29 +389,57 @@ bool ended_by_us(const AttemptRecord& record) {
   return record.gave_way || (record.verdict && is_stuck(record.verdict->kind));
 }
 
-// The rank whose own timeout ended the job: by an exception, or by torch's watchdog, which aborts.
-// None where anything had failed before.
+// The rank whose own timeout ended the job: by an exception that nobody caught, or by torch's
+// watchdog, which aborts. None where anything had failed before.
 std::optional<Rank> gave_up(const ranks::RanksSeen& ranks) {
   const auto is_told_to_end = [](const RankExited& one) {
     return one.status == ExitStatus(Signaled{SIGTERM});
   };
-  const auto first = std::ranges::find_if_not(ranks.exits, is_told_to_end);
-  const bool some_ended = first != ranks.exits.end();
-  if (ranks.raised.empty())
-    return some_ended && first->status == ExitStatus(Signaled{SIGABRT}) ? std::optional(first->rank)
+  const auto is_caught = [](const RankRaised& one) { return one.traceback.empty(); };
+  const auto ended = std::ranges::find_if_not(ranks.exits, is_told_to_end);
+  const auto raised = std::ranges::find_if_not(ranks.raised, is_caught);
+  const bool some_ended = ended != ranks.exits.end();
+  if (raised == ranks.raised.end())
+    return some_ended && ended->status == ExitStatus(Signaled{SIGABRT}) ? std::optional(ended->rank)
                                                                         : std::nullopt;
-  const bool by_it = !some_ended || std::ranges::find(ranks.raised, first->rank,
-                                                      &RankRaised::rank) != ranks.raised.end();
-  const RankRaised& raised = ranks.raised.front();
-  return by_it && is_timeout(raised) ? std::optional(raised.rank) : std::nullopt;
+  const bool by_it = !some_ended || std::ranges::any_of(ranks.raised, [&](const RankRaised& one) {
+    return !is_caught(one) && one.rank == ended->rank;
+  });
+  return by_it && is_timeout(*raised) ? std::optional(raised->rank) : std::nullopt;
 }
 
-// The wait that a rank gave up, if that is what the job failed of.
+bool is_missing(const Failure& wait, Rank rank) {
+  return std::ranges::find(wait.missing, rank, &MissingRank::rank) != wait.missing.end();
+}
+
+// The wait that a rank gave up, if that is what the job failed of. torch's watchdog takes a minute,
+// and may end nothing.
 std::optional<Failure> wait_timed_out(const AttemptRecord& record) {
+  constexpr Duration kEndsWithin = std::chrono::minutes(10);
   const bool judged = record.verdict && is_stuck(record.verdict->kind);
-  if (!record.timed_out || judged || record.signal || went_well(record) || !gave_up(record.ranks))
+  const bool is_old = record.failed_at && *record.failed_at - record.timed_out_at > kEndsWithin;
+  const auto who = gave_up(record.ranks);
+  if (!record.timed_out || judged || is_old || record.signal || went_well(record) || !who)
     return std::nullopt;
-  return as_answered(*record.timed_out, record.ranks.answers);
+  auto wait = as_answered(*record.timed_out, record.ranks.answers);
+  return wait && is_missing(*wait, *who) ? std::nullopt : wait;
+}
+
+// A life that finished a collective had met.
+bool has_met(const ranks::RanksSeen& ranks) {
+  return std::ranges::any_of(ranks.counted_at_end, [](const auto& one) {
+    return std::ranges::any_of(one.second,
+                               [](const auto& group) { return group.second.completed > 0; });
+  });
+}
+
+// What the ranks' life before this one ended of, where this one has come to nothing.
+std::optional<Failure> wait_before(const AttemptRecord& record) {
+  const std::vector<RankRaised>& raised = record.ranks.raised_before;
+  if (!record.timed_out_before || raised.empty() || !is_timeout(raised.front()) ||
+      is_missing(*record.timed_out_before, raised.front().rank) || has_met(record.ranks))
+    return std::nullopt;
+  return record.timed_out_before;
 }
 
 // As if the watch had ended the wait. A rank that has given it up stands nowhere any more, and its
@@ -441,8 +469,7 @@ diagnose::Evidence evidence_of(const AttemptRecord& record, const AttemptContext
   take_places(record.ranks.answers, evidence);
   evidence.failure.raised = record.ranks.raised;
   evidence.raised_before = record.ranks.raised_before;
-  if (!evidence.raised_before.empty() && is_timeout(evidence.raised_before.front()))
-    evidence.wait_before = record.timed_out_before;
+  evidence.wait_before = wait_before(record);
   for (const RankExited& exited : record.ranks.exits)
     if (!exited.status || !succeeded(*exited.status) || record.verdict)
       evidence.failure.ended.push_back(exited);

@@ -27,6 +27,7 @@ struct AttemptOutcome {
   std::string standstill;          ///< as it was told, where it lasted until the end
   /// For whom a rank waited that gave up by a timeout of its own.
   std::optional<Failure> timed_out;
+  TimePoint timed_out_at{};
   /// When it failed: a rank died, or the training came to stand still. None: it went well, or was
   /// told to end.
   std::optional<TimePoint> failed_at;

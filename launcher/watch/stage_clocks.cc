@@ -386,6 +386,15 @@ std::optional<Failure> Stages::waiting_now(TimePoint monotonic) const {
   return judge(standings_.back(), clock_.at(monotonic));
 }
 
+std::optional<Failure> Stages::wait_of(Rank rank, TimePoint monotonic) const {
+  if (training_ || verdict_) return std::nullopt;
+  const auto found = std::find_if(standings_.rbegin(), standings_.rend(), [&](const auto& one) {
+    return std::ranges::find(one.waiting, rank) != one.waiting.end();
+  });
+  return found == standings_.rend() ? std::nullopt
+                                    : std::optional(judge(*found, clock_.at(monotonic)));
+}
+
 std::string Stages::counts_text() const {
   std::string text;
   for (int i = kStageCount - 1; i >= 0; --i) {

@@ -298,7 +298,7 @@ class RankMachine {
   void take(const HookSpoke& event, TimePoint now);
   void take(const HookClosed& event, TimePoint now);
   void take(const HookFlooded& event, TimePoint now);
-  void take(const WatchdogSpoke& event, TimePoint now);
+  void take(const WatchdogSpoke&, TimePoint now) { give_up(std::nullopt, now); }
   void take(const NcclTold& event, TimePoint now);
   void take(const nccl::Contradiction& event, TimePoint now);
   void take(const NcclSpoke& event, TimePoint) {
@@ -335,6 +335,7 @@ class RankMachine {
   void note_what_it_names(const Event& event);
   void hear_body(ProcessId process, const watch::HookMessage& message, TimePoint now);
   void hear_raised(const RankRaised& raised, TimePoint now);
+  void give_up(std::optional<Rank> rank, TimePoint now);
   void check_stores(TimePoint now);
   void check_launcher(TimePoint now);
   [[nodiscard]] std::optional<TimePoint> launcher_waits_until() const;
@@ -408,6 +409,7 @@ class RankMachine {
   // The last sample for the leader, while nobody waits here.
   std::optional<TimePoint> shown_to_leader_;
   std::optional<AllStandStill> standstill_;  // the standstill about which the ranks are being asked
+  std::optional<TimePoint> gave_up_at_;      // when a rank last gave up a wait
   bool frozen_ = false;
   bool flood_told_ = false;
   bool another_user_told_ = false;

@@ -134,7 +134,6 @@ class RankWatch final : watch::HookChannel::Listener {
   void perform(const RecordEvent& record) { services_.log.record(record.event); }
   void perform(const RecordSome& record) { services_.log.record_some(record.event); }
   void perform(const TellVerdict& tell);
-  void perform(const TellNewLife& news);
   void perform(const BeginTraining& begin);
   void perform(const auto& told) { tell_(told); }
 
@@ -154,7 +153,6 @@ class RankWatch final : watch::HookChannel::Listener {
   RankInquiry shown_;       // asks where all ranks stand for a person
   AnswersOfNodes answers_;  // the answers of all nodes to inquiry_
   Alarm nodes_answer_;
-  TimePoint next_watchdog_{};  // words of a watchdog before that are those of the same hang
   Alarm show_;
   bool show_set_ = false;
   bool ranks_wait_ = false;

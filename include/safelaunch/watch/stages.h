@@ -205,6 +205,8 @@ class Stages {
 
   /// The ranks that wait at present, as a verdict would name them; nullopt while no rank waits.
   [[nodiscard]] std::optional<Failure> waiting_now(TimePoint now) const;
+  /// The same of the wait that this rank is in; nullopt: it waits for nobody.
+  [[nodiscard]] std::optional<Failure> wait_of(Rank rank, TimePoint now) const;
 
   /// "group 4/4 · collective 3/4": how many ranks have reached what.
   [[nodiscard]] std::string counts_text() const;

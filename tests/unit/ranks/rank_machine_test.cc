@@ -201,6 +201,23 @@ TEST_CASE("a rank that gives up a wait tells for whom it was, once", "[rank_mach
   CHECK(wait->waited >= 4s);
 }
 
+TEST_CASE("who gives up tells of its own wait, whoever else waits", "[rank_machine]") {
+  Told job({.stages = {.world_size = 3}, .hook = true});
+  for (const int rank : {0, 1, 2}) job.starts(rank);
+  for (const int rank : {0, 1, 2}) job.reaches(rank, Stage::rendezvous);
+  job.waits(0, Stage::group);
+  job.pass(5s);
+  const auto gives_up = [&](int rank) {
+    job.says(rank, RankRaised{Rank{rank}, process_of(rank), "RuntimeError", "wait timeout", "Trace",
+                              true});
+  };
+  gives_up(2);  // a store of its own
+  CHECK(job.all<WaitTimedOut>().empty());
+  gives_up(0);
+  REQUIRE(job.all<WaitTimedOut>().size() == 1);
+  CHECK(job.all<WaitTimedOut>().front().wait->waiting == std::vector{Rank{0}});
+}
+
 TEST_CASE("whose ranks wait for nobody, or for ranks of other nodes, tells of no wait",
           "[rank_machine]") {
   Told nobody_waits;

@@ -66,6 +66,8 @@ TEST_CASE("the exception is told that the rank holds back for which another gave
   told.raised.type = "KeyError";
   told.leaves = true;
   const diagnose::Evidence evidence = make_evidence(record, of_a_script());
+  const auto diagnosis = diagnose::diagnose(evidence, diagnose::Catalogue::builtin());
+  CHECK(diagnose::exit_status_of(evidence, diagnosis) == 1);
   REQUIRE(evidence.hidden.size() == 1);
   CHECK(evidence.hidden.front().type == "KeyError");
 }
@@ -88,6 +90,15 @@ TEST_CASE("a timeout is no reason where another rank had failed, all had come, o
   }
   SECTION("stopped") {
     record.signal = SIGINT;
+  }
+  SECTION("it was caught") {
+    record.ranks.raised.front().traceback.clear();
+  }
+  SECTION("it is long ago") {
+    record.failed_at = record.timed_out_at + std::chrono::hours(1);
+  }
+  SECTION("who gave up was the one that others waited for") {
+    record.timed_out->missing.front().rank = Rank{0};
   }
   SECTION("it came at once") {
     record.timed_out->waited = Duration(20);
@@ -117,7 +128,14 @@ TEST_CASE("in training the counters tell for whom a rank waited that torch's wat
   // Where another has given up too, gloo counts its collective as finished.
   record.ranks.answers.collectives[Rank{2}].groups = counted(21, 21);
   CHECK(ranks_of(make_evidence(record, of_a_script()).failure.missing) == std::vector{Rank{1}});
-  // All are in the same one: what they printed tells more.
-  record.ranks.answers.collectives[Rank{1}].groups = counted(21, 20);
+  // A rank that has called what another waits in has come, though that one ran ahead.
+  record.ranks.answers.collectives.erase(Rank{2});
+  for (const auto& [rank, begun] : {std::pair(Rank{0}, 30), std::pair(Rank{1}, 28)}) {
+    watch::RankCollectives& seen = record.ranks.answers.collectives[rank];
+    seen.groups = counted(begun, 20);
+    seen.told = true;
+    seen.last = {{"0", 21, "all_reduce", watch::CollectiveSeen::State::enqueued}};
+    seen.members["0"] = {Rank{0}, Rank{1}};
+  }
   CHECK_FALSE(make_evidence(record, of_a_script()).failure.timed_out);
 }
