@@ -262,25 +262,27 @@ std::string where_ranks_stand(const RankAnswers& answers) {
   return join(words, "; ");
 }
 
-void tell_who_is_behind(const RankAnswers& answers, Failure& failure) {
-  const watch::CollectivesCompared compared = watch::compare(answers.collectives);
-  std::map<Rank, watch::Collectives> counters;
+void put_place(const RankAnswers& answers, MissingRank& missing) {
+  const auto answer = answers.stacks.find(missing.rank);
+  if (answer == answers.stacks.end()) return;
+  missing.where = answer->second.where;
+  missing.stack = answer->second.frames;
+  missing.known = missing.known || !missing.where.empty();
+}
+
+watch::StallReport stall_as_answered(const RankAnswers& answers, Duration silent_for) {
+  watch::StallReport report;
+  report.silent_for = silent_for;
+  std::int64_t most = 0;
   for (const auto& [rank, seen] : answers.collectives)
-    if (!seen.groups.empty()) counters[rank] = sum_of(seen.groups);
-  std::vector<Rank> behind = compared.behind;
-  // Where somebody is seen to wait in a collective, a rank that is not behind there has come,
-  // however far others ran ahead. gloo counts a collective that failed as finished, and then nobody
-  // is seen.
-  if (behind.empty() && compared.waiting.empty()) {
-    behind = watch::lagging(counters);
-    std::int64_t most = 0;
-    for (const auto& [rank, counted] : counters) most = std::max(most, counted.begun);
-    std::erase_if(behind, [&](Rank rank) { return counters.at(rank).begun == most; });
-  }
-  for (const Rank rank : behind) failure.missing.push_back({.rank = rank, .known = false});
-  for (const auto& [rank, counted] : counters)
-    if (counted.waits() && std::ranges::find(behind, rank) == behind.end())
-      failure.waiting.push_back(rank);
+    if (!seen.groups.empty()) {
+      report.counters[rank] = sum_of(seen.groups);
+      most = std::max(most, report.counters[rank].begun);
+    }
+  if (!watch::compare(answers.collectives).waiting.empty()) return report;
+  report.lagging = watch::lagging(report.counters);
+  std::erase_if(report.lagging, [&](Rank rank) { return report.counters[rank].begun == most; });
+  return report;
 }
 
 Failure verdict_of(const watch::StallReport& report, const RankAnswers& answers) {

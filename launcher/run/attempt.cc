@@ -17,6 +17,7 @@
 #include "safelaunch/ranks/attempt_place.h"
 #include "safelaunch/report/event_log.h"
 #include "safelaunch/report/run_directory.h"
+#include "timed_out.h"
 
 // All news (from the watch, the workers, the output or a person) become events of the machine, and
 // each of its actions has a function here. Files and /proc are read and written by the disk's own

@@ -14,6 +14,7 @@
 #include "safelaunch/base/strings.h"
 #include "safelaunch/diagnose/failure_words.h"
 #include "safelaunch/job/launcher_report.h"
+#include "timed_out.h"
 
 // An attempt is judged by what was gathered while it ran. make_evidence() puts its record into the
 // words of the diagnosis: the verdict and where the missing ranks stood, then how ranks ended, then
@@ -43,15 +44,6 @@ const char* proved_by(const Failure& verdict) {
   return "";
 }
 
-// Adds where a missing rank was when it was asked.
-void take_answer(const ranks::RankAnswers& answers, MissingRank& missing) {
-  const auto answer = answers.stacks.find(missing.rank);
-  if (answer == answers.stacks.end()) return;
-  missing.where = answer->second.where;
-  missing.stack = answer->second.frames;
-  missing.known = missing.known || !missing.where.empty();
-}
-
 void take_verdict(const Failure& verdict, const ranks::RankAnswers& answers,
                   diagnose::Evidence& evidence) {
   evidence.failure = verdict;
@@ -59,7 +51,7 @@ void take_verdict(const Failure& verdict, const ranks::RankAnswers& answers,
   // stand.
   if (const std::string cause = proved_by(verdict); !cause.empty())
     evidence.confirmations.push_back({cause, verdict.proof});
-  for (MissingRank& missing : evidence.failure.missing) take_answer(answers, missing);
+  for (MissingRank& missing : evidence.failure.missing) ranks::put_place(answers, missing);
 }
 
 // Whether the main thread waits for another thread of its process, or for what one was to hand it:
@@ -139,7 +131,7 @@ void take_collectives(const ranks::RanksSeen& ranks, diagnose::Evidence& evidenc
     failure.missing.clear();
     for (const Rank rank : compared.behind) {
       failure.missing.push_back({.rank = rank, .known = false});
-      take_answer(answers, failure.missing.back());
+      ranks::put_place(answers, failure.missing.back());
     }
   }
   // The ranks do different things because one of them has failed.
@@ -389,75 +381,6 @@ bool ended_by_us(const AttemptRecord& record) {
   return record.gave_way || (record.verdict && is_stuck(record.verdict->kind));
 }
 
-// The rank whose own timeout ended the job: by an exception that nobody caught, or by torch's
-// watchdog, which aborts. None where anything had failed before.
-std::optional<Rank> gave_up(const ranks::RanksSeen& ranks) {
-  const auto is_told_to_end = [](const RankExited& one) {
-    return one.status == ExitStatus(Signaled{SIGTERM});
-  };
-  const auto is_caught = [](const RankRaised& one) { return one.traceback.empty(); };
-  const auto ended = std::ranges::find_if_not(ranks.exits, is_told_to_end);
-  const auto raised = std::ranges::find_if_not(ranks.raised, is_caught);
-  const bool some_ended = ended != ranks.exits.end();
-  if (raised == ranks.raised.end())
-    return some_ended && ended->status == ExitStatus(Signaled{SIGABRT}) ? std::optional(ended->rank)
-                                                                        : std::nullopt;
-  const bool by_it = !some_ended || std::ranges::any_of(ranks.raised, [&](const RankRaised& one) {
-    return !is_caught(one) && one.rank == ended->rank;
-  });
-  return by_it && is_timeout(*raised) ? std::optional(raised->rank) : std::nullopt;
-}
-
-bool is_missing(const Failure& wait, Rank rank) {
-  return std::ranges::find(wait.missing, rank, &MissingRank::rank) != wait.missing.end();
-}
-
-// The wait that a rank gave up, if that is what the job failed of. torch's watchdog takes a minute,
-// and may end nothing.
-std::optional<Failure> wait_timed_out(const AttemptRecord& record) {
-  constexpr Duration kEndsWithin = std::chrono::minutes(10);
-  const bool judged = record.verdict && is_stuck(record.verdict->kind);
-  const bool is_old = record.failed_at && *record.failed_at - record.timed_out_at > kEndsWithin;
-  const auto who = gave_up(record.ranks);
-  if (!record.timed_out || judged || is_old || record.signal || went_well(record) || !who)
-    return std::nullopt;
-  auto wait = as_answered(*record.timed_out, record.ranks.answers);
-  return wait && is_missing(*wait, *who) ? std::nullopt : wait;
-}
-
-// A life that finished a collective had met.
-bool has_met(const ranks::RanksSeen& ranks) {
-  return std::ranges::any_of(ranks.counted_at_end, [](const auto& one) {
-    return std::ranges::any_of(one.second,
-                               [](const auto& group) { return group.second.completed > 0; });
-  });
-}
-
-// What the ranks' life before this one ended of, where this one has come to nothing.
-std::optional<Failure> wait_before(const AttemptRecord& record) {
-  const std::vector<RankRaised>& raised = record.ranks.raised_before;
-  if (!record.timed_out_before || raised.empty() || !is_timeout(raised.front()) ||
-      is_missing(*record.timed_out_before, raised.front().rank) || has_met(record.ranks))
-    return std::nullopt;
-  return record.timed_out_before;
-}
-
-// As if the watch had ended the wait. A rank that has given it up stands nowhere any more, and its
-// end counts, whichever was seen first.
-AttemptRecord judged(AttemptRecord record, Failure wait) {
-  record.verdict = std::move(wait);
-  std::ranges::stable_partition(record.ranks.exits, [who = gave_up(record.ranks)](const auto& one) {
-    return one.rank == who;
-  });
-  for (const RankRaised& raised : record.ranks.raised) {
-    if (const auto seen = record.ranks.answers.stacks.find(raised.rank);
-        seen != record.ranks.answers.stacks.end())
-      seen->second = {};
-    record.ranks.answers.silent.erase(raised.rank);
-  }
-  return record;
-}
-
 diagnose::Evidence evidence_of(const AttemptRecord& record, const AttemptContext& context) {
   diagnose::Evidence evidence;
   if (record.verdict) take_verdict(*record.verdict, record.ranks.answers, evidence);
@@ -508,27 +431,12 @@ diagnose::Evidence evidence_of(const AttemptRecord& record, const AttemptContext
 
 }  // namespace
 
-std::optional<Failure> as_answered(Failure wait, const ranks::RankAnswers& answers) {
-  // "timed out connecting: Connection refused" comes at once, and tells of no wait.
-  constexpr Duration kShortestTimeout{1'000};
-  wait.timed_out = true;
-  if (wait.kind == FailureKind::stalled)
-    ranks::tell_who_is_behind(answers, wait);
-  else if (wait.waited < kShortestTimeout)
-    return std::nullopt;
-  for (MissingRank& missing : wait.missing) take_answer(answers, missing);
-  const bool all_came = std::ranges::all_of(wait.missing, &MissingRank::inside);
-  return all_came ? std::nullopt : std::optional(std::move(wait));
-}
-
 bool went_well(const AttemptRecord& record) {
   return !record.verdict && !record.signal && record.command && succeeded(*record.command);
 }
 
 diagnose::Evidence make_evidence(const AttemptRecord& record, const AttemptContext& context) {
-  std::optional<Failure> wait = wait_timed_out(record);
-  return wait ? evidence_of(judged(record, std::move(*wait)), context)
-              : evidence_of(record, context);
+  return evidence_of(as_a_hang(record).value_or(record), context);
 }
 
 }  // namespace safelaunch::run

@@ -72,10 +72,6 @@ struct AttemptContext {
   std::vector<std::string> added_arguments;  ///< of the script's, those that the profile added
 };
 
-/// The wait that a rank has given up, with the places of those it was for, as they answered. None
-/// where all had come: then the way between them is at fault, and what they printed tells more.
-[[nodiscard]] std::optional<Failure> as_answered(Failure wait, const ranks::RankAnswers& answers);
-
 /// Whether an attempt ended well: the command with status 0 and no verdict against it.
 [[nodiscard]] bool went_well(const AttemptRecord& record);
 

@@ -134,8 +134,14 @@ class AnswersOfNodes {
 /// all ranks that answered, the loneliest first; empty where none did.
 [[nodiscard]] std::string where_ranks_stand(const RankAnswers& answers);
 
-/// Puts into the failure of a job that trained which ranks wait, and for whom, as they answer.
-void tell_who_is_behind(const RankAnswers& answers, Failure& failure);
+/// Adds where a missing rank was when it was asked.
+void put_place(const RankAnswers& answers, MissingRank& missing);
+
+/// A standstill of the training as ranks answer who are about to end. `lagging` are those that have
+/// begun fewer collectives than others; none where some rank is seen to wait in a collective: who
+/// has come to that is not behind, however far others ran ahead. (gloo counts a collective that
+/// failed as finished, and then none is seen.)
+[[nodiscard]] watch::StallReport stall_as_answered(const RankAnswers& answers, Duration silent_for);
 
 /// Makes a verdict of a standstill of the training and the answers of its ranks: which ranks wait
 /// in which collective, which never called it, and where each of those is in its code.

@@ -109,8 +109,10 @@ TEST_CASE("a timeout is no reason where another rank had failed, all had come, o
   CHECK_FALSE(make_evidence(record, of_a_script()).failure.timed_out);
 }
 
-TEST_CASE("in training the counters tell for whom a rank waited that torch's watchdog ended",
-          "[evidence]") {
+namespace {
+
+// In training torch's watchdog has ended rank 0, which had called collective 21.
+AttemptRecord ended_by_the_watchdog() {
   AttemptRecord record;
   record.command = Signaled{SIGABRT};
   record.training = true;
@@ -118,6 +120,24 @@ TEST_CASE("in training the counters tell for whom a rank waited that torch's wat
   record.ranks.exits = {{Rank{0}, {}, Signaled{SIGABRT}}};
   record.ranks.answers.collectives[Rank{0}].groups = counted(21, 20);
   record.ranks.answers.collectives[Rank{1}].groups = counted(20, 20);
+  return record;
+}
+
+// The flight recorder of a rank tells that it stands in collective 21, or in none.
+void records(AttemptRecord& record, Rank rank, bool stands) {
+  watch::RankCollectives& seen = record.ranks.answers.collectives[rank];
+  seen.told = true;
+  seen.members["0"] = {Rank{0}, Rank{1}};
+  if (stands) seen.last = {{"0", 21, "all_reduce", watch::CollectiveSeen::State::enqueued}};
+}
+
+}  // namespace
+
+TEST_CASE("in training the recorders tell for whom a rank waited that torch's watchdog ended",
+          "[evidence]") {
+  AttemptRecord record = ended_by_the_watchdog();
+  records(record, Rank{0}, true);
+  records(record, Rank{1}, false);
   const diagnose::Evidence evidence = make_evidence(record, of_a_script());
   CHECK(evidence.failure.kind == FailureKind::stalled);
   CHECK(evidence.failure.waiting == std::vector{Rank{0}});
@@ -125,17 +145,24 @@ TEST_CASE("in training the counters tell for whom a rank waited that torch's wat
   const auto diagnosis = diagnose::diagnose(evidence, diagnose::Catalogue::builtin());
   CHECK(diagnosis.failure.cause == "training-stalled");
   CHECK(diagnose::exit_status_of(evidence, diagnosis) == 128 + SIGABRT);
+}
+
+TEST_CASE("where no recorder shows who waits the counters tell who is behind", "[evidence]") {
+  AttemptRecord record = ended_by_the_watchdog();
+  const auto behind = [&] {
+    return ranks_of(make_evidence(record, of_a_script()).failure.missing);
+  };
+  CHECK(behind() == std::vector{Rank{1}});
   // Where another has given up too, gloo counts its collective as finished.
   record.ranks.answers.collectives[Rank{2}].groups = counted(21, 21);
-  CHECK(ranks_of(make_evidence(record, of_a_script()).failure.missing) == std::vector{Rank{1}});
-  // A rank that has called what another waits in has come, though that one ran ahead.
-  record.ranks.answers.collectives.erase(Rank{2});
-  for (const auto& [rank, begun] : {std::pair(Rank{0}, 30), std::pair(Rank{1}, 28)}) {
-    watch::RankCollectives& seen = record.ranks.answers.collectives[rank];
-    seen.groups = counted(begun, 20);
-    seen.told = true;
-    seen.last = {{"0", 21, "all_reduce", watch::CollectiveSeen::State::enqueued}};
-    seen.members["0"] = {Rank{0}, Rank{1}};
-  }
+  CHECK(behind() == std::vector{Rank{1}});
+}
+
+TEST_CASE("a rank that has called what another waits in has come, though that one ran ahead",
+          "[evidence]") {
+  AttemptRecord record = ended_by_the_watchdog();
+  record.ranks.answers.collectives[Rank{0}].groups = counted(30, 20);
+  record.ranks.answers.collectives[Rank{1}].groups = counted(28, 20);
+  for (const int rank : {0, 1}) records(record, Rank{rank}, true);
   CHECK_FALSE(make_evidence(record, of_a_script()).failure.timed_out);
 }
