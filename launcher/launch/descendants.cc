@@ -1,6 +1,5 @@
 #include "safelaunch/launch/descendants.h"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "ended_child.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/process.h"
 #include "safelaunch/host/identity.h"
@@ -28,8 +28,9 @@ enum class Reaped { all, some };
 /// Reaps the children that have ended. `all` means that nothing is below us any more, since a
 /// subreaper without a child has no descendant either.
 Reaped reap_ended() {
+  int wait_status = 0;
   pid_t pid = 0;
-  do pid = ::waitpid(-1, nullptr, WNOHANG);
+  do pid = next_ended_child(wait_status);
   while (pid > 0);
   return pid < 0 && errno == ECHILD ? Reaped::all : Reaped::some;
 }

@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "ended_child.h"
 #include "halves.h"
 #include "inherited.h"
 #include "safelaunch/host/proc.h"
@@ -182,7 +183,7 @@ class Guardian {
 
   void look_after_children() {
     int wait_status = 0;
-    for (int pid = 0; (pid = ::waitpid(-1, &wait_status, WNOHANG | WUNTRACED)) > 0;) {
+    for (int pid = 0; (pid = next_ended_child(wait_status, WUNTRACED)) > 0;) {
       if (pid != supervisor_) continue;  // an orphan that we have adopted
       if (WIFSTOPPED(wait_status))
         stop_too();

@@ -1,13 +1,13 @@
 #include "safelaunch/launch/reaper.h"
 
 #include <sys/prctl.h>
-#include <sys/wait.h>
 
 #include <boost/asio/post.hpp>
 #include <cerrno>
 #include <map>
 #include <utility>
 
+#include "ended_child.h"
 #include "signal_stream.h"
 
 // One SIGCHLD may stand for many ends, so every one of them is collected until the kernel has no
@@ -39,7 +39,7 @@ struct Reaper::Watch {
   void reap() {
     int wait_status = 0;
     int pid = 0;
-    while ((pid = ::waitpid(-1, &wait_status, WNOHANG | WUNTRACED)) > 0)
+    while ((pid = next_ended_child(wait_status, WUNTRACED)) > 0)
       WIFSTOPPED(wait_status) ? tell_stop(pid, WSTOPSIG(wait_status))
                               : tell(pid, *exit_status_from_wait(wait_status));
     if (pid < 0 && errno == ECHILD && on_childless) std::exchange(on_childless, nullptr)();

@@ -2,7 +2,9 @@
 
 import os
 import resource
+import shutil
 import subprocess
+import unittest
 
 from harness import SAFELAUNCH, SafelaunchTest, main
 
@@ -103,6 +105,17 @@ class SmallLimits(SafelaunchTest):
                 else:
                     self.assertEqual((run.returncode, run.stdout), (NOT_STARTED, ""))
                     self.assertRegex(run.stderr, rf"\Asafelaunch: .*ulimit -u {value} leaves safelaunch no room: it needs .*\n\Z")
+
+
+class InterruptedWaits(SafelaunchTest):
+    @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
+    def test_an_interrupted_wait_for_a_child_loses_no_end(self):
+        within = ["strace", "-f", "-qq", "-o", "/dev/null", "-b", "execve", "-e", "inject=wait4:error=EINTR:when=1"]
+        for ranks in ([], ["--nproc-per-node", "2"]):
+            with self.subTest(ranks=ranks):
+                run = subprocess.run([*within, SAFELAUNCH, *ranks, "--", "sh", "-c", "exit 7"], stdin=subprocess.DEVNULL, capture_output=True,
+                                     text=True, cwd=self.folder, env=self.environment(), timeout=60)
+                self.assertEqual(run.returncode, 7, run.stderr)
 
 
 if __name__ == "__main__":
