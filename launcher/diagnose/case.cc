@@ -54,13 +54,34 @@ bool is_reason(const Sighting& one) {
   return one.strength == Strength::proof && one.cause->kind == Kind::cause;
 }
 
+std::set<Rank> raised_after_a_kill(const Evidence& evidence) {
+  std::set<Rank> ranks;
+  for (const RankRaised& one : evidence.failure.raised)
+    if (one.after_a_kill) ranks.insert(one.rank);
+  return ranks;
+}
+
+/// The rank that raised an exception and was killed: whoever has started the ranks killed all of
+/// them for it, as SGLang does.
+std::optional<Rank> killed_for_its_exception(const Evidence& evidence) {
+  const auto was_killed = [&](const RankRaised& raised) {
+    return !raised.after_a_kill && !raised.traceback.empty() &&
+           std::ranges::any_of(evidence.failure.ended, [&](const RankExited& ended) {
+             return ended.rank == raised.rank && ended.status == ExitStatus(Signaled{SIGKILL});
+           });
+  };
+  const auto found = std::ranges::find_if(evidence.failure.raised, was_killed);
+  return found == evidence.failure.raised.end() ? std::nullopt : std::optional(found->rank);
+}
+
 /// The ranks whose exceptions say only that another rank is gone, or that something timed out.
-std::set<Rank> lost_a_peer(const std::vector<Sighting>& raised) {
+std::set<Rank> lost_a_peer(const std::vector<Sighting>& raised, const Evidence& evidence) {
   std::set<Rank> ranks;
   for (const Sighting& one : raised)
     if (one.rank && one.strength == Strength::proof) ranks.insert(*one.rank);
   for (const Sighting& one : raised)
     if (one.rank && is_reason(one)) ranks.erase(*one.rank);
+  ranks.merge(raised_after_a_kill(evidence));
   return ranks;
 }
 
@@ -73,10 +94,12 @@ std::optional<ReportedExit> reported(const Evidence& evidence) {
 }
 
 FirstSigns signs_of(const Evidence& evidence, const std::vector<Sighting>& raised) {
-  FirstSigns signs{.ended = ends_of(evidence.failure.ended, lost_a_peer(raised))};
-  const auto reason =
-      std::ranges::find_if(raised, [](const Sighting& one) { return one.rank && is_reason(one); });
-  if (reason != raised.end()) signs.raised_cause = reason->rank;
+  FirstSigns signs{.ended = ends_of(evidence.failure.ended, lost_a_peer(raised, evidence))};
+  const std::set<Rank> late = raised_after_a_kill(evidence);
+  const auto reason = std::ranges::find_if(raised, [&](const Sighting& one) {
+    return one.rank && is_reason(one) && !late.contains(*one.rank);
+  });
+  signs.raised_cause = reason != raised.end() ? reason->rank : killed_for_its_exception(evidence);
   if (const auto told = reported(evidence)) signs.told = told->rank;
   if (!raised.empty()) signs.raised = raised.front().rank;
   return signs;

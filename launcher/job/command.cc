@@ -201,16 +201,22 @@ class Recogniser {
   void script(Script script, std::string_view name = {}) {
     command_.launcher = Launcher::python;
     command_.script = script;
-    command_.serves = starts_server(name, words().subspan(script.word + 1));
+    serves(name, words().subspan(script.word + 1));
     read_environment();
   }
 
   void opaque(std::size_t program) {
     const std::string_view name = base_name(words()[program]);
     const auto it = std::ranges::find(kSpreaders, name, &Spreader::name);
-    command_.serves = starts_server(name, words().subspan(program + 1));
+    serves(name, words().subspan(program + 1));
     read_environment();
     if (it != kSpreaders.end()) command_.descendants = it->descendants;
+  }
+
+  void serves(std::string_view name, std::span<const std::string> arguments) {
+    command_.serves = starts_server(name, arguments);
+    if (command_.serves && is_one_of_several_nodes(arguments))
+      command_.descendants = Descendants::some;
   }
 
   /// A command without a launcher takes its port, and its place in a larger job, from variables.

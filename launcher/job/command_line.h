@@ -75,6 +75,9 @@ void find_script(const CommandLine& line, const OptionWalk& walk, ScriptKind kin
 /// tell that it answers.
 [[nodiscard]] bool starts_server(std::string_view name, std::span<const std::string> arguments);
 
+/// Whether a server is one of several nodes by its own arguments: `--nnodes 2`.
+[[nodiscard]] bool is_one_of_several_nodes(std::span<const std::string> arguments);
+
 /// Adds the warnings that need the whole command to be known.
 void find_mistakes(Command& command);
 

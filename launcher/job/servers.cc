@@ -2,6 +2,7 @@
 #include <array>
 
 #include "command_line.h"
+#include "safelaunch/base/strings.h"
 
 namespace safelaunch::job {
 namespace {
@@ -35,6 +36,18 @@ bool starts_server(std::string_view name, std::span<const std::string> arguments
            (!arguments.empty() && arguments.front() == server.subcommand);
   });
   return is_known && std::ranges::find_first_of(arguments, kNotTold) == arguments.end();
+}
+
+bool is_one_of_several_nodes(std::span<const std::string> arguments) {
+  constexpr std::string_view kOption = "--nnodes";
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    std::string_view word = arguments[i];
+    if (!word.starts_with(kOption)) continue;
+    word.remove_prefix(kOption.size());
+    if (word.empty() && i + 1 < arguments.size()) word = arguments[i + 1];
+    if (to_number(word.substr(word.starts_with('='))).value_or(1) > 1) return true;
+  }
+  return false;
 }
 
 }  // namespace safelaunch::job

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <csignal>
 #include <utility>
 
 #include "safelaunch/ranks/rank_machine.h"
@@ -53,9 +54,26 @@ void RankMachine::note_finished(ProcessId process, const watch::HookMessage& mes
     actions_.push_back(RecordSome{report::record::Counted{rank->value, *exit->collectives}});
 }
 
-void RankMachine::hear_raised(const RankRaised& raised, TimePoint now) {
+void RankMachine::hear_raised(RankRaised raised, TimePoint now) {
   if (is_timeout(raised)) give_up(raised.rank, now);
-  note_raised(seen_.raised, raised);
+  raised.after_a_kill = std::ranges::any_of(seen_.exits, [&](const RankExited& one) {
+    return one.rank != raised.rank && one.status && std::holds_alternative<Signaled>(*one.status) &&
+           one.status != ExitStatus(Signaled{SIGTERM});
+  });
+  note_raised(seen_.raised, std::move(raised));
+}
+
+// Of the ranks of a spawn, counted in the order of their start, or of a process that is no rank.
+void RankMachine::hear_raised_unnamed(ProcessId process, RankRaised raised, TimePoint now) {
+  constexpr std::size_t kMostNameless = 4;
+  if (const auto rank = stages_.rank_of(process)) {
+    raised.rank = *rank;
+    raised.process = process;
+    hear_raised(raised, now);
+    feed(raised, now);
+  } else if (seen_.raised_nameless.size() < kMostNameless) {
+    seen_.raised_nameless.push_back(std::move(raised));
+  }
 }
 
 // Every rank that waits gives up, and says so more than once. For whom it waited is forgotten with

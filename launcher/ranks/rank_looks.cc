@@ -111,6 +111,11 @@ void RankMachine::look(TimePoint now) {
   silent_.clear();
 }
 
+void RankMachine::take_back_guesses() {
+  for (const ProcessId process : ranks_in_proc_.take_withdrawn(stages_.world_size(), hooked_))
+    stages_.give_back(process);
+}
+
 void RankMachine::take(const LookTaken& found, TimePoint now) {
   if (!judging()) return;
   // These have closed their hook's connection and still run, so from now on /proc speaks for them.
@@ -124,7 +129,7 @@ void RankMachine::take(const LookTaken& found, TimePoint now) {
     return sample(now);
   }
   const std::vector<Event> events = ranks_in_proc_.on(found.processes, hooked_);
-  for (const ProcessId process : ranks_in_proc_.take_withdrawn()) stages_.give_back(process);
+  take_back_guesses();
   for (const Event& event : events) {
     if (const auto* started = std::get_if<RankStarted>(&event)) {
       note_process(started->rank, started->process);

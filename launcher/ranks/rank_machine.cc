@@ -217,6 +217,7 @@ void RankMachine::hear_of_rank(Event event, const HookSpoke& from, TimePoint now
   const auto* entered = std::get_if<StageEntered>(&event);
   if (entered != nullptr) note_process(entered->rank, entered->process);
   feed(event, now);
+  take_back_guesses();
   if (entered != nullptr && entered->stage == Stage::rendezvous) check_stores(now);
 }
 
@@ -265,12 +266,10 @@ void RankMachine::hear_body(ProcessId process, const watch::HookMessage& message
     actions_.push_back(TellNotice{fmt::format("{} is refused: {}", refusal->what, refusal->why)});
   else if (const auto* fault = std::get_if<watch::HookFault>(&message.body))
     actions_.push_back(RecordSome{report::record::HookError{fault->where, fault->error}});
-  constexpr std::size_t kMostNameless = 4;
   const auto* ended = std::get_if<watch::HookException>(&message.body);
   if (ended != nullptr && message.rank && is_rank(*message.rank, process) && !ended->groups.empty())
     seen_.counted_at_end[*message.rank] = ended->groups;
-  if (ended != nullptr && !message.rank && seen_.raised_nameless.size() < kMostNameless)
-    seen_.raised_nameless.push_back(ended->raised);
+  if (ended != nullptr && !message.rank) hear_raised_unnamed(process, ended->raised, now);
   if (std::holds_alternative<watch::HookServes>(message.body)) follow(stages_.server_is_up(now));
   if (message.rank && is_rank(*message.rank, process)) note_deed(*message.rank, message, now);
 }

@@ -31,9 +31,11 @@ constexpr Duration kPlacesWithin = 2 * watch::kHookAnswersWithin;
 // The leader needs a node's picture no more often than this, and the board must carry every node's.
 constexpr Duration kShowLeaderEvery{200};
 
-// torch's ProcessGroupNCCL.cpp, checkTimeout(), and JAX's coordination service (XLA's client.h).
-constexpr std::array<std::string_view, 2> kGivesUp{"Watchdog caught collective operation timeout",
-                                                   "DEADLINE_EXCEEDED: Deadline Exceeded"};
+// torch's ProcessGroupNCCL.cpp, checkTimeout(), JAX's coordination service (XLA's client.h), and
+// SGLang's watchdog.py, which has all killed 5 s later.
+constexpr std::array<std::string_view, 3> kGivesUp{"Watchdog caught collective operation timeout",
+                                                   "DEADLINE_EXCEEDED: Deadline Exceeded",
+                                                   "Scheduler watchdog timeout"};
 
 constexpr std::array kAfterVerdict{watch::HookQuestion::stack, watch::HookQuestion::counters,
                                    watch::HookQuestion::collectives};

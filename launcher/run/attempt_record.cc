@@ -407,9 +407,10 @@ diagnose::Evidence evidence_of(const AttemptRecord& record, const AttemptContext
   take_cut_off_build(record, evidence);
   take_troubled_gpus(record, evidence);
   take_nccl(record.ranks.nccl, evidence);
-  if (evidence.failure.timed_out)
-    evidence.remarks.push_back(fmt::format("rank {} gave up by a timeout of its own",
-                                           gave_up(record.ranks).value_or(Rank{}).value));
+  if (const auto who = gave_up(record.ranks); evidence.failure.timed_out && who)
+    evidence.remarks.push_back(
+        who->rank ? fmt::format("rank {} gave up by a timeout of its own", who->rank->value)
+                  : "a watchdog of the job's own gave up, and its ranks were killed");
   if (!record.standstill.empty() && evidence.failure.kind != FailureKind::stalled)
     evidence.remarks.push_back(std::string(report::record::subject(record.serves)) +
                                " had stood still: " + record.standstill);

@@ -24,7 +24,7 @@ std::optional<Failure> wait_timed_out(const AttemptRecord& record) {
   if (!record.timed_out || judged || is_old || record.signal || went_well(record) || !who)
     return std::nullopt;
   auto wait = as_answered(*record.timed_out, record.ranks.answers);
-  return wait && is_missing(*wait, *who) ? std::nullopt : wait;
+  return wait && who->rank && is_missing(*wait, *who->rank) ? std::nullopt : wait;
 }
 
 // A life that finished a collective had met.
@@ -37,7 +37,7 @@ bool has_met(const ranks::RanksSeen& ranks) {
 
 }  // namespace
 
-std::optional<Rank> gave_up(const ranks::RanksSeen& ranks) {
+std::optional<GaveUp> gave_up(const ranks::RanksSeen& ranks) {
   const auto is_told_to_end = [](const RankExited& one) {
     return one.status == ExitStatus(Signaled{SIGTERM});
   };
@@ -45,13 +45,17 @@ std::optional<Rank> gave_up(const ranks::RanksSeen& ranks) {
   const auto ended = std::ranges::find_if_not(ranks.exits, is_told_to_end);
   const auto raised = std::ranges::find_if_not(ranks.raised, is_caught);
   const bool some_ended = ended != ranks.exits.end();
-  if (raised == ranks.raised.end())
-    return some_ended && ended->status == ExitStatus(Signaled{SIGABRT}) ? std::optional(ended->rank)
-                                                                        : std::nullopt;
+  if (raised == ranks.raised.end()) {
+    if (some_ended && ended->status == ExitStatus(Signaled{SIGABRT})) return GaveUp{ended->rank};
+    const bool all_killed = some_ended && std::ranges::all_of(ranks.exits, [](const auto& one) {
+                              return one.status == ExitStatus(Signaled{SIGKILL});
+                            });
+    return all_killed ? std::optional(GaveUp{}) : std::nullopt;
+  }
   const bool by_it = !some_ended || std::ranges::any_of(ranks.raised, [&](const RankRaised& one) {
     return !is_caught(one) && one.rank == ended->rank;
   });
-  return by_it && is_timeout(*raised) ? std::optional(raised->rank) : std::nullopt;
+  return by_it && is_timeout(*raised) ? std::optional(GaveUp{raised->rank}) : std::nullopt;
 }
 
 std::optional<Failure> as_answered(Failure wait, const ranks::RankAnswers& answers) {
@@ -73,9 +77,9 @@ std::optional<AttemptRecord> as_a_hang(AttemptRecord record) {
   std::optional<Failure> wait = wait_timed_out(record);
   if (!wait) return std::nullopt;
   record.verdict = std::move(*wait);
-  std::ranges::stable_partition(record.ranks.exits, [who = gave_up(record.ranks)](const auto& one) {
-    return one.rank == who;
-  });
+  std::ranges::stable_partition(
+      record.ranks.exits,
+      [who = gave_up(record.ranks)->rank](const auto& one) { return one.rank == who; });
   for (const RankRaised& raised : record.ranks.raised) {
     if (const auto seen = record.ranks.answers.stacks.find(raised.rank);
         seen != record.ranks.answers.stacks.end())

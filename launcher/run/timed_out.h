@@ -6,9 +6,14 @@
 // a rank that did not come.
 namespace safelaunch::run {
 
-/// The rank whose own timeout ended the job: by an exception that nobody caught, or by torch's
-/// watchdog, which aborts. None where anything had failed before.
-[[nodiscard]] std::optional<Rank> gave_up(const ranks::RanksSeen& ranks);
+/// Whose timeout ended the job: a rank's, or without one that of a server, which kills all of them.
+struct GaveUp {
+  std::optional<Rank> rank;
+};
+
+/// Who gave up: by an exception that nobody caught, by torch's watchdog, which aborts, or by
+/// SGLang's. None where anything had failed before.
+[[nodiscard]] std::optional<GaveUp> gave_up(const ranks::RanksSeen& ranks);
 
 /// The wait that a rank has given up, with the places of those it was for, as they answered. None
 /// where all had come: then the way between them is at fault, and what they printed tells more.

@@ -1,6 +1,7 @@
 #include "safelaunch/watch/observer.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "safelaunch/base/strings.h"
@@ -93,6 +94,15 @@ bool is_spawned_child(const std::vector<std::string>& words) {
   });
 }
 
+// SGLang spawns these beside its ranks.
+bool calls_itself_no_rank(const std::vector<std::string>& words) {
+  constexpr std::array<std::string_view, 3> kTitles{
+      "sglang::detokenizer", "sglang::data_parallel_controller", "sglang::tokenizer_worker"};
+  return !words.empty() && std::ranges::any_of(kTitles, [&](std::string_view title) {
+    return words.front().starts_with(title);
+  });
+}
+
 }  // namespace
 
 std::optional<ProcessId> topmost_of_rank(std::span<const ProcessOfRank> line) {
@@ -152,6 +162,18 @@ void Observer::withdraw(const Snapshot& snapshot, std::span<const SeenRank> rank
   });
 }
 
+std::vector<ProcessId> Observer::take_withdrawn(int world_size,
+                                                const std::map<ProcessId, Rank>& hooked) {
+  std::erase_if(told_, [&](const auto& one) {
+    const auto& [rank, told] = one;
+    const bool too_many = told.guessed && world_size > 0 && rank.value >= world_size;
+    if (!too_many || hooked.contains(told.process)) return false;
+    withdrawn_.push_back(told.process);
+    return true;
+  });
+  return std::exchange(withdrawn_, {});
+}
+
 Snapshot ProcessObserver::look(ProcessId root) {
   Snapshot snapshot;
   std::map<ProcessId, Known> still_there;
@@ -206,7 +228,8 @@ std::vector<ProcessOfRank> line_of(const ProcessOfRank& speaker, int parent, Pro
 // and its exec.
 void ProcessObserver::keep_kind(const Known& before, Known& now) {
   now.seen_twice = before.seen_twice || now.words == before.words;
-  if (before.seen_twice) now.process.spawned_child |= before.process.spawned_child;
+  if (before.seen_twice && !calls_itself_no_rank(now.words))
+    now.process.spawned_child |= before.process.spawned_child;
 }
 
 ProcessObserver::Known ProcessObserver::read_anew(const host::ProcessFacts& facts) const {

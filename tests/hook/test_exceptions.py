@@ -14,6 +14,27 @@ INIT = """
     dist.init_process_group("gloo")
 """
 
+# As SGLang's: whatever is raised is caught, and the first process kills all.
+SGLANG = """
+import pathlib, os, signal
+folder = pathlib.Path(__file__).parent / "sglang/srt/managers"
+folder.mkdir(parents=True)
+(folder / "scheduler.py").write_text('''
+import sys, traceback
+def get_exception_traceback():
+    return "".join(traceback.format_exception(*sys.exc_info()))
+def run_scheduler_process():
+    try:
+        raise ValueError("no kernel")
+    except Exception:
+        print("Scheduler hit an exception: " + get_exception_traceback())
+''')
+from sglang.srt.managers import scheduler
+scheduler.get_exception_traceback()  # of nothing
+scheduler.run_scheduler_process()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
 
 class Uncaught(harness.HookTest):
     def run_one(self, text, **variables):
@@ -182,6 +203,12 @@ class Uncaught(harness.HookTest):
             self.assertIn("ValueError: from the child", result.err)
             errors = [event["err"] for worker in collector.drained().workers for event in worker.all("exception")]
             self.assertEqual(errors, ["from the child"])
+
+    def test_an_exception_that_sglangs_scheduler_catches_ends_it_all_the_same(self):
+        _, worker = self.run_one(SGLANG)
+        told = worker.first("exception")
+        self.assertEqual((told["type"], told["err"], worker.names().count("exception")), ("ValueError", "no kernel", 1))
+        self.assertIn("in run_scheduler_process", told["traceback"])
 
     def test_a_programs_own_excepthook_runs_and_the_exception_is_reported(self):
         result, worker = self.run_one("""

@@ -114,6 +114,7 @@ struct RankRaised {
   /// The traceback as Python prints it; may be cut; empty: the script may catch it.
   std::string traceback;
   bool communication = false;  ///< the hook says that it came from torch.distributed, NCCL, JAX, …
+  bool after_a_kill = false;   ///< a signal had ended another rank before
 };
 
 /// A rank waits until a person comes to it (an editor's debugger is to connect), as it says itself;

@@ -334,7 +334,9 @@ class RankMachine {
   void hear_of_rank(Event event, const HookSpoke& from, TimePoint now);
   void note_what_it_names(const Event& event);
   void hear_body(ProcessId process, const watch::HookMessage& message, TimePoint now);
-  void hear_raised(const RankRaised& raised, TimePoint now);
+  void hear_raised(RankRaised raised, TimePoint now);
+  void take_back_guesses();
+  void hear_raised_unnamed(ProcessId process, RankRaised raised, TimePoint now);
   void give_up(std::optional<Rank> rank, TimePoint now);
   void check_stores(TimePoint now);
   void check_launcher(TimePoint now);

@@ -51,8 +51,10 @@ class Observer {
   /// nothing is told of them here.
   [[nodiscard]] std::vector<Event> on(const Snapshot& snapshot,
                                       const std::map<ProcessId, Rank>& hooked);
-  /// The processes that were told as ranks by a guess which has turned out wrong, each once.
-  [[nodiscard]] std::vector<ProcessId> take_withdrawn() { return std::exchange(withdrawn_, {}); }
+  /// The processes that were told as ranks by a guess which has turned out wrong, each once: also
+  /// those that are too many for a world of this size (0: unknown), unless their hook has spoken.
+  [[nodiscard]] std::vector<ProcessId> take_withdrawn(int world_size,
+                                                      const std::map<ProcessId, Rank>& hooked);
 
  private:
   void withdraw(const Snapshot& snapshot, std::span<const SeenRank> ranks,

@@ -81,6 +81,8 @@ def _start():
     for debugger in ("debugpy", "pydevd", "remote_pdb", "rpdb"):
         imports.watch(debugger, lambda name=debugger: _watch_debugger(name))
     imports.watch("uvicorn.server", _watch_uvicorn)
+    for part in ("scheduler", "data_parallel_controller", "detokenizer_manager"):
+        imports.watch("sglang.srt.managers." + part, lambda part=part: _watch_sglang("sglang.srt.managers." + part))
     if sys.version_info < (3, 11):
         imports.watch("exceptiongroup._formatting", _watch_backport)
     imports.watch("jax._src.distributed", _watch_jax)
@@ -126,6 +128,12 @@ def _watch_uvicorn():
     from . import servers
 
     servers.watch_uvicorn()
+
+
+def _watch_sglang(name):
+    from . import servers
+
+    servers.watch_sglang(name)
 
 
 def _watch_torch():

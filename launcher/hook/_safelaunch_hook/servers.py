@@ -1,11 +1,12 @@
-"""Servers of models: that one answers requests, and the communicators that vLLM and SGLang make past torch.
+"""Servers of models: that one answers requests, what ends a process of SGLang's, and the communicators that vLLM and
+SGLang make past torch.
 
 Both have a class PyNcclCommunicator, which calls NCCL by itself: its ranks meet in ncclCommInitRank, and once more in an
 all_reduce to warm up. That is a group like torch's, which is being made until the constructor returns.
 """
 import sys
 
-from . import channel, groups, native
+from . import channel, ending, groups, native
 from .patching import Call, quietly, wrapper
 
 COMMUNICATORS = tuple(package + ".distributed.device_communicators.pynccl" for package in ("vllm", "sglang.srt"))
@@ -26,6 +27,13 @@ def watch_uvicorn():
     server.main_loop = wrapper(server.main_loop, prepare)  # begins once the server listens
 
 
+def watch_sglang(name):
+    """Its processes catch whatever is raised in them, and have the first process kill them all."""
+    module = sys.modules[name]
+    if hasattr(module, "get_exception_traceback"):
+        module.get_exception_traceback = wrapper(module.get_exception_traceback, _ends_by_exception)
+
+
 def watch_communicators(name):
     module = sys.modules[name]
     communicator, library = module.PyNcclCommunicator, module.NCCLLibrary
@@ -42,6 +50,13 @@ def calls():
     _asked.clear()
     _asked.update(threads)
     return [MEET[0]] * len(stay), [MEET[0]] * len(come)
+
+
+def _ends_by_exception(args, kwargs):
+    error = sys.exc_info()[1]
+    if error is not None:
+        ending.report(error)
+    return args, kwargs, None, None
 
 
 def _constructor(original):

@@ -49,6 +49,9 @@ constexpr CauseLine kProofs[] = {
      "ncclUniqueId from [0] via c10d key-value store by key '0', but store->get('0') got error: "
      "Connection reset by peer"},
     {"peer-lost",
+     "ValueError: TP rank 0 could finish the model loading, but there are other ranks that didn't "
+     "finish loading. It is likely due to unexpected failures (e.g., OOM) or a slow node."},
+    {"peer-lost",
      "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting "
      "prematurely. Socket recv failed while polling"},
     {"store-timeout",
@@ -184,6 +187,9 @@ constexpr CauseLine kProofs[] = {
     {"port-taken", "RuntimeError: [Errno 98] EADDRINUSE"},
     {"port-taken", "ERROR: Port `29500` is already in use."},
     {"own-port-taken", "OSError: [Errno 98] Address already in use"},
+    {"own-port-taken",
+     "ERROR:    [Errno 98] error while attempting to bind on address ('127.0.0.1', 30000): address "
+     "already in use"},
     {"own-port-taken", "zmq.error.ZMQError: Address already in use (addr='tcp://127.0.0.1:5555')"},
     {"name-resolution", "socket.gaierror: [Errno -3] Temporary failure in name resolution"},
     {"name-resolution", "RuntimeError: getaddrinfo failed for node-7"},

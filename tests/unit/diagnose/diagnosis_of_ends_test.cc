@@ -201,6 +201,28 @@ TEST_CASE("who prints an exception and ends in order failed before those that ar
   CHECK(diagnosed(evidence).failure.first == Rank{0});
 }
 
+TEST_CASE("a rank that raised and was killed with all others failed first, as of SGLang's",
+          "[diagnosis]") {
+  Evidence evidence;
+  evidence.failure.kind = FailureKind::rank_died;
+  evidence.failure.ended = {{Rank{0}, {}, Signaled{SIGKILL}}, {Rank{1}, {}, Signaled{SIGKILL}}};
+  evidence.oom_kills = 0;
+  RankRaised one = raised(1, "DistBackendError", "NCCL error: unhandled cuda error");
+  one.traceback = "Trace";
+  SECTION("by an exception of its own") {
+    one.type = "ValueError";
+  }
+  SECTION("by one of its communication") {
+    one.communication = true;
+  }
+  evidence.failure.raised = {one};
+  CHECK(diagnosed(evidence).failure.first == Rank{1});
+  CHECK(diagnosed(evidence).failure.cause != "rank-died");
+  evidence.failure.raised.front().after_a_kill = true;  // of rank 0
+  CHECK(diagnosed(evidence).failure.first == Rank{0});
+  CHECK(diagnosed(evidence).failure.cause == "rank-died");
+}
+
 TEST_CASE("a rank that never came may have failed by the exception that was printed",
           "[diagnosis]") {
   Evidence evidence = hang(Stage::rendezvous, {{Rank{1}, Activity::idling, "", ""}});

@@ -46,6 +46,15 @@ TEST_CASE("a server whose hook tells that it answers is known", "[command]") {
   }
 }
 
+TEST_CASE("a server that is one of several nodes has ranks elsewhere", "[command]") {
+  for (const char* line : {"sglang serve m --nnodes 2 --node-rank 0", "vllm serve m --nnodes=4",
+                           "python -m sglang.launch_server --nnodes 2"})
+    CHECK(command(line).descendants == Descendants::some);
+  for (const char* line :
+       {"sglang serve m --nnodes 1", "vllm serve m --nnodes", "python train.py --nnodes 2"})
+    CHECK(command(line).descendants != Descendants::some);
+}
+
 TEST_CASE("torchrun and its script are found in all spellings", "[command]") {
   constexpr auto kModule = job::ScriptKind::module;
   const Scene scenes[] = {

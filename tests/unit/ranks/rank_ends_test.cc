@@ -199,14 +199,41 @@ TEST_CASE("the exception of a process that came as no rank is kept, a few of the
           "[rank_machine]") {
   Told job;
   job.starts(0);
+  const ProcessId no_rank{900, 9};
   watch::HookMessage nameless;
   nameless.name = "exception";
   nameless.body = watch::HookException{RankRaised{Rank{}, {}, "ValueError", "no data", ""}};
-  for (int i = 0; i < 9; ++i) job.on(HookSpoke{process_of(1), nameless});
+  for (int i = 0; i < 9; ++i) job.on(HookSpoke{no_rank, nameless});
   CHECK(job.seen().raised_nameless.size() == 4);
   CHECK(job.seen().raised_nameless.front().type == "ValueError");
   job.body(0, "exception", watch::HookException{});
   CHECK(job.seen().raised_nameless.size() == 4);
+}
+
+TEST_CASE("the exception of a rank that was counted among the spawned is that rank's",
+          "[rank_machine]") {
+  Told job;
+  for (const int rank : {0, 1}) job.starts(rank);
+  watch::HookMessage unnamed;
+  unnamed.name = "exception";
+  unnamed.body = watch::HookException{RankRaised{Rank{}, {}, "ValueError", "no data", "Trace"}};
+  job.on(HookSpoke{process_of(1), unnamed});
+  REQUIRE(job.seen().raised.size() == 1);
+  CHECK(job.seen().raised.front().rank == Rank{1});
+  CHECK(job.seen().raised_nameless.empty());
+}
+
+TEST_CASE("an exception after another rank was killed is told from one before", "[rank_machine]") {
+  const auto way =
+      GENERATE(ExitStatus(Signaled{9}), ExitStatus(Signaled{15}), ExitStatus(Exited{1}));
+  Told job;
+  for (const int rank : {0, 1}) job.starts(rank);
+  job.says(1, RankRaised{Rank{1}, process_of(1), "ValueError", "before", "Trace"});
+  job.ends(1, way);
+  job.says(0, RankRaised{Rank{0}, process_of(0), "ValueError", "after", "Trace"});
+  REQUIRE(job.seen().raised.size() == 2);
+  CHECK_FALSE(job.seen().raised.front().after_a_kill);
+  CHECK(job.seen().raised.back().after_a_kill == (way == ExitStatus(Signaled{9})));
 }
 
 TEST_CASE("a rank that ends in order while the job is stopped has finished too", "[rank_machine]") {

@@ -59,6 +59,21 @@ TEST_CASE("a rank whose own timeout ends the job tells of the one it waited for"
   CHECK(diagnose::exit_status_of(evidence, diagnosis) == 1);
 }
 
+TEST_CASE("a server whose watchdog gives up kills all its ranks, also the one that lacked",
+          "[evidence]") {
+  AttemptRecord record = gave_up_waiting_for({.rank = Rank{1}});
+  record.ranks.raised.clear();
+  record.command = Signaled{SIGKILL};
+  record.ranks.exits = {{Rank{1}, {}, Signaled{SIGKILL}}, {Rank{0}, {}, Signaled{SIGKILL}}};
+  const diagnose::Evidence evidence = make_evidence(record, of_a_script());
+  CHECK(evidence.failure.kind == FailureKind::hung);
+  REQUIRE_FALSE(evidence.remarks.empty());
+  CHECK(evidence.remarks.back() ==
+        "a watchdog of the job's own gave up, and its ranks were killed");
+  record.ranks.exits.back().status = Exited{3};  // then something else has happened
+  CHECK(make_evidence(record, of_a_script()).failure.kind != FailureKind::hung);
+}
+
 TEST_CASE("the exception is told that the rank holds back for which another gave up waiting",
           "[evidence]") {
   AttemptRecord record = gave_up_waiting_for({.rank = Rank{1}});

@@ -125,7 +125,18 @@ TEST_CASE("a wrong guess is taken back, but for the process that has said its ra
   snapshot[1].spawned_child = snapshot[2].spawned_child = true;
   REQUIRE(of_kind<RankStarted>(observer.on(snapshot, {})).size() == 2);
   CHECK(observer.on(snapshot, {{{21, 21}, Rank{1}}}).empty());
-  CHECK(observer.take_withdrawn() == std::vector<ProcessId>{{22, 22}});
+  CHECK(observer.take_withdrawn(0, {}) == std::vector<ProcessId>{{22, 22}});
+}
+
+TEST_CASE("a spawned sibling beyond the world is no rank, unless its hook says so", "[observer]") {
+  Observer observer;
+  // SGLang: two schedulers, and the detokenizer.
+  Snapshot snapshot{process(10, 1), process(21, 10), process(22, 10), process(23, 10)};
+  for (std::size_t i = 1; i < snapshot.size(); ++i) snapshot[i].spawned_child = true;
+  REQUIRE(of_kind<RankStarted>(observer.on(snapshot, {})).size() == 3);
+  CHECK(observer.take_withdrawn(3, {}).empty());
+  CHECK(observer.take_withdrawn(2, {{{23, 23}, Rank{2}}}).empty());
+  CHECK(observer.take_withdrawn(2, {}) == std::vector<ProcessId>{{23, 23}});
 }
 
 TEST_CASE("where a hook elsewhere knows its rank, spawned siblings are no ranks", "[observer]") {
@@ -135,13 +146,13 @@ TEST_CASE("where a hook elsewhere knows its rank, spawned siblings are no ranks"
                     process(32, 22)};
   for (std::size_t i = 1; i < snapshot.size(); ++i) snapshot[i].spawned_child = true;
   CHECK(of_kind<RankStarted>(observer.on(snapshot, {})).size() == 2);
-  CHECK(observer.take_withdrawn().empty());
+  CHECK(observer.take_withdrawn(0, {}).empty());
   const auto started = of_kind<RankStarted>(observer.on(snapshot, {{{31, 31}, Rank{0}}}));
   REQUIRE(started.size() == 1);
   CHECK(started[0].process.pid == 32);
   CHECK(started[0].rank == Rank{1});
-  CHECK(observer.take_withdrawn() == std::vector<ProcessId>{{21, 21}, {22, 22}});
-  CHECK(observer.take_withdrawn().empty());
+  CHECK(observer.take_withdrawn(0, {}) == std::vector<ProcessId>{{21, 21}, {22, 22}});
+  CHECK(observer.take_withdrawn(0, {}).empty());
 }
 
 TEST_CASE("the children of a rank are not guessed to be ranks", "[observer]") {
