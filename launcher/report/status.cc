@@ -225,6 +225,9 @@ RunStatus status_of(const RunRecord& run) {
   status.training = attempt.training.has_value();
   status.serves = attempt.serves;
   if (status.training) status.collectives_a_second = rate_of(attempt.usage);
+  if (const auto& stall = attempt.standstill; stall && stall->over_after.empty())
+    status.stall =
+        in_words(record::Stall{.text = stall->text, .phase = {}, .serves = attempt.serves});
   status.straggler = attempt.straggler;
   for (const auto& [rank, history] : attempt.ranks) {
     if (!history.host.empty()) status.hosts[rank.value] = history.host;
@@ -291,6 +294,7 @@ std::string render(const RunStatus& status) {
     text += stages_in_words(status);
   if (status.collectives_a_second)
     text += tr("    {:.1f} collectives a second", *status.collectives_a_second) + "\n";
+  if (!status.stall.empty()) text += fmt::format("    {}\n", tr(status.stall));
   if (status.straggler) text += fmt::format("    {}\n", tr(in_words(*status.straggler)));
   if (status.training || status.ended) return text;
   if (const std::string_view waiting = without_counts(status.waiting); !waiting.empty())
@@ -312,6 +316,7 @@ std::string status_json(const std::vector<RunStatus>& runs) {
       entry["ranks"][std::to_string(rank)] = json_of(figures);
     for (const auto& [rank, host] : run.hosts) entry["ranks"][std::to_string(rank)]["host"] = host;
     if (run.collectives_a_second) entry["collectives_a_second"] = *run.collectives_a_second;
+    if (!run.stall.empty()) entry["stall"] = run.stall;
     if (run.straggler) entry["straggler"] = json_of(*run.straggler);
     for (const GpuFigures& gpu : run.gpus) entry["gpus"].push_back(json_of(gpu));
     for (const NetworkFigures& one : run.network)

@@ -53,6 +53,7 @@ struct RunStatus {
   std::map<int, Duration> since;      ///< when each rank reached that stage, since the run began
   std::map<int, std::string> hosts;   ///< the hosts of the ranks on other nodes
   std::string waiting;                ///< the last text of the status line
+  std::string stall;  ///< how training, or the server, stands still; empty: it moves
   bool training = false;
   bool serves = false;                         ///< it is a server, and answers
   std::optional<double> collectives_a_second;  ///< the rate between the last two answers

@@ -248,6 +248,21 @@ TEST_CASE("the rank that comes last is told until it does no more", "[status]") 
   CHECK_FALSE(read_status(runs.path / "r2").value().straggler);
 }
 
+TEST_CASE("a standstill is told until it is over", "[status]") {
+  const RunsWithStatus runs;
+  const std::string still =
+      R"({"e":"attempt","attempt":1,"profile":"basic"})"
+      "\n"
+      R"({"t":60,"e":"stall","attempt":1,"text":"rank 1 is behind","phase":"","serves":true})";
+  runs.add("r1", kStatusJob, still);
+  const RunStatus status = read_status(runs.path / "r1").value();
+  CHECK(render(status).find("stands still: rank 1 is behind\n") != std::string::npos);
+  CHECK(nlohmann::json::parse(status_json({status}))[0]["stall"] == status.stall);
+  runs.add("r2", kStatusJob,
+           still + "\n" + R"({"t":90,"e":"stall","attempt":1,"text":"30s","phase":"over"})");
+  CHECK(read_status(runs.path / "r2").value().stall.empty());
+}
+
 TEST_CASE("before training has begun there is no rate to tell", "[status]") {
   const RunsWithStatus runs;
   runs.add(
