@@ -49,7 +49,7 @@ def _chosen(pairs, dice):
 
 def _both_killed(log):
     """Whether no half of safelaunch is left that could end what the job has started: the next start does."""
-    lines = log.read_text(errors="replace").splitlines()
+    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
     halves = list(dict.fromkeys(line.split()[0] for line in lines))[:2]
     killed = {line.split()[0] for line in lines if "+++ killed by SIGKILL" in line}
     return len(halves) == 2 and killed.issuperset(halves)
@@ -63,6 +63,7 @@ def _end(process, log):
         except subprocess.TimeoutExpired:
             if _both_killed(log):
                 process.kill()
+    process.kill()
     raise AssertionError("it hangs")
 
 

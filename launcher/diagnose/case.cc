@@ -61,27 +61,31 @@ std::set<Rank> raised_after_a_kill(const Evidence& evidence) {
   return ranks;
 }
 
-/// The rank that raised an exception and was killed: whoever has started the ranks killed all of
-/// them for it, as SGLang does.
-std::optional<Rank> killed_for_its_exception(const Evidence& evidence) {
-  const auto was_killed = [&](const RankRaised& raised) {
-    return !raised.after_a_kill && !raised.traceback.empty() &&
-           std::ranges::any_of(evidence.failure.ended, [&](const RankExited& ended) {
-             return ended.rank == raised.rank && ended.status == ExitStatus(Signaled{SIGKILL});
+/// The rank for whose exception all were killed, by whoever has started them, as SGLang does. That
+/// of a rank that has lost a peer is none.
+std::optional<Rank> killed_for_its_exception(const Evidence& evidence,
+                                             const std::vector<Sighting>& raised) {
+  const bool all_killed = std::ranges::all_of(evidence.failure.ended, [](const RankExited& one) {
+    return one.status == ExitStatus(Signaled{SIGKILL});
+  });
+  const auto is_reason_of_all = [&](const RankRaised& one) {
+    return !one.after_a_kill && !one.traceback.empty() &&
+           std::ranges::none_of(raised, [&](const Sighting& shown) {
+             return shown.rank == one.rank && shown.cause->kind == Kind::victim;
            });
   };
-  const auto found = std::ranges::find_if(evidence.failure.raised, was_killed);
-  return found == evidence.failure.raised.end() ? std::nullopt : std::optional(found->rank);
+  const auto found = std::ranges::find_if(evidence.failure.raised, is_reason_of_all);
+  return all_killed && found != evidence.failure.raised.end() ? std::optional(found->rank)
+                                                              : std::nullopt;
 }
 
 /// The ranks whose exceptions say only that another rank is gone, or that something timed out.
-std::set<Rank> lost_a_peer(const std::vector<Sighting>& raised, const Evidence& evidence) {
-  std::set<Rank> ranks;
+std::set<Rank> lost_a_peer(const std::vector<Sighting>& raised, const std::set<Rank>& late) {
+  std::set<Rank> ranks = late;
   for (const Sighting& one : raised)
     if (one.rank && one.strength == Strength::proof) ranks.insert(*one.rank);
   for (const Sighting& one : raised)
-    if (one.rank && is_reason(one)) ranks.erase(*one.rank);
-  ranks.merge(raised_after_a_kill(evidence));
+    if (one.rank && is_reason(one) && !late.contains(*one.rank)) ranks.erase(*one.rank);
   return ranks;
 }
 
@@ -94,12 +98,13 @@ std::optional<ReportedExit> reported(const Evidence& evidence) {
 }
 
 FirstSigns signs_of(const Evidence& evidence, const std::vector<Sighting>& raised) {
-  FirstSigns signs{.ended = ends_of(evidence.failure.ended, lost_a_peer(raised, evidence))};
   const std::set<Rank> late = raised_after_a_kill(evidence);
+  FirstSigns signs{.ended = ends_of(evidence.failure.ended, lost_a_peer(raised, late))};
   const auto reason = std::ranges::find_if(raised, [&](const Sighting& one) {
     return one.rank && is_reason(one) && !late.contains(*one.rank);
   });
-  signs.raised_cause = reason != raised.end() ? reason->rank : killed_for_its_exception(evidence);
+  signs.raised_cause =
+      reason != raised.end() ? reason->rank : killed_for_its_exception(evidence, raised);
   if (const auto told = reported(evidence)) signs.told = told->rank;
   if (!raised.empty()) signs.raised = raised.front().rank;
   return signs;

@@ -59,14 +59,12 @@ bool begins_as(std::string_view shape, std::string_view line) {
          std::ranges::equal(shape, line.substr(0, shape.size()), fits);
 }
 
-/// Takes SGLang's "[2026-11-29 20:51:39 TP1] " off the front, and "Scheduler hit an exception: ".
-bool strip_date(std::string_view& line) {
-  constexpr std::size_t kLongestHead = 64;
-  const std::size_t end = line.find("] ");
-  if (!line.starts_with('[') || !has_date(line.substr(1)) || end > kLongestHead) return false;
-  line.remove_prefix(end + 2);
-  const std::size_t traceback = line.find(kTracebackBegins);
-  if (traceback <= kLongestHead) line.remove_prefix(traceback);
+/// Takes SGLang's "[2026-11-29 20:51:39 TP1] Scheduler hit an exception: " off a traceback's front.
+bool strip_words_before_traceback(std::string_view& line) {
+  constexpr std::size_t kMost = 96;
+  const std::size_t at = line.substr(0, kMost).find("hit an exception: Traceback");
+  if (!line.starts_with('[') || !has_date(line.substr(1)) || at == line.npos) return false;
+  line.remove_prefix(line.find("Traceback", at));
   return true;
 }
 
@@ -172,7 +170,8 @@ void for_each_line(std::string_view text, const std::function<void(const LogLine
     text.remove_prefix(std::min(end + 1, text.size()));
     strip_bar(line.text);
     line.text = line.text.substr(0, kLongestLine);
-    while (take_process(line.text) || strip_tag(line.text, line.rank) || strip_date(line.text))
+    while (take_process(line.text) || strip_tag(line.text, line.rank) ||
+           strip_words_before_traceback(line.text))
       continue;
     strip_head(line);
     if (line.text.empty()) continue;

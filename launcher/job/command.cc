@@ -214,9 +214,9 @@ class Recogniser {
   }
 
   void serves(std::string_view name, std::span<const std::string> arguments) {
-    command_.serves = starts_server(name, arguments);
-    if (command_.serves && is_one_of_several_nodes(arguments))
-      command_.descendants = Descendants::some;
+    if (!is_server(name, arguments)) return;
+    command_.serves = tells_that_it_answers(arguments);
+    command_.among_nodes = is_one_of_several_nodes(arguments);
   }
 
   /// A command without a launcher takes its port, and its place in a larger job, from variables.

@@ -71,9 +71,11 @@ void find_script(const CommandLine& line, const OptionWalk& walk, ScriptKind kin
 [[nodiscard]] CommandPort port_in(const LauncherVariable& number);
 [[nodiscard]] CommandPort port_in_endpoint(const LauncherVariable& endpoint);
 
-/// Whether this program or module starts a server of models with these arguments, whose hook will
-/// tell that it answers.
-[[nodiscard]] bool starts_server(std::string_view name, std::span<const std::string> arguments);
+/// Whether this program or module starts a server of models with these arguments.
+[[nodiscard]] bool is_server(std::string_view name, std::span<const std::string> arguments);
+
+/// Whether a server with these arguments will tell by its hook that it answers.
+[[nodiscard]] bool tells_that_it_answers(std::span<const std::string> arguments);
 
 /// Whether a server is one of several nodes by its own arguments: `--nnodes 2`.
 [[nodiscard]] bool is_one_of_several_nodes(std::span<const std::string> arguments);

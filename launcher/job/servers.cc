@@ -29,13 +29,16 @@ constexpr std::array<std::string_view, 5> kNotTold = {"--headless", "--grpc", "-
 
 }  // namespace
 
-bool starts_server(std::string_view name, std::span<const std::string> arguments) {
-  const bool is_known = std::ranges::any_of(kServers, [&](const ServerName& server) {
+bool is_server(std::string_view name, std::span<const std::string> arguments) {
+  return std::ranges::any_of(kServers, [&](const ServerName& server) {
     if (name != server.name) return false;
     return server.subcommand.empty() ||
            (!arguments.empty() && arguments.front() == server.subcommand);
   });
-  return is_known && std::ranges::find_first_of(arguments, kNotTold) == arguments.end();
+}
+
+bool tells_that_it_answers(std::span<const std::string> arguments) {
+  return std::ranges::find_first_of(arguments, kNotTold) == arguments.end();
 }
 
 bool is_one_of_several_nodes(std::span<const std::string> arguments) {

@@ -283,8 +283,9 @@ job::HostCounts host_counts(const RunPlan& plan) {
 
 bool RunPlan::others_start_ranks() const {
   if (spawn) return spawn->nodes > 1;
+  if (command.among_nodes) return true;
   if (command.descendants != job::Descendants::some) return false;
-  if (command.launcher != job::Launcher::opaque || command.serves) return true;
+  if (command.launcher != job::Launcher::opaque) return true;
   // Below mpirun not all ranks are ours to see, but it starts them all, unless we are its rank.
   return std::ranges::any_of(kSaysThatOneIsARank,
                              [&](const char* name) { return environment.contains(name); });

@@ -54,19 +54,31 @@ void RankMachine::note_finished(ProcessId process, const watch::HookMessage& mes
     actions_.push_back(RecordSome{report::record::Counted{rank->value, *exit->collectives}});
 }
 
+// What a rank tells twice counts from the first time on. The picture of another node may come late.
+bool RankMachine::follows_a_kill(const RankRaised& raised) const {
+  const auto is_kill = [&](const RankExited& one) {
+    const auto* killed = one.status ? std::get_if<Signaled>(&*one.status) : nullptr;
+    return one.rank != raised.rank && killed != nullptr && is_rank(one.rank, one.process) &&
+           (killed->signal == SIGKILL || killed->signal == SIGSEGV || killed->signal == SIGBUS);
+  };
+  const auto was_before = [&](const RankRaised& one) {
+    return one.rank == raised.rank && !one.after_a_kill;
+  };
+  return raised.process.is_here() && std::ranges::none_of(seen_.raised, was_before) &&
+         std::ranges::any_of(seen_.exits, is_kill);
+}
+
 void RankMachine::hear_raised(RankRaised raised, TimePoint now) {
   if (is_timeout(raised)) give_up(raised.rank, now);
-  raised.after_a_kill = std::ranges::any_of(seen_.exits, [&](const RankExited& one) {
-    return one.rank != raised.rank && one.status && std::holds_alternative<Signaled>(*one.status) &&
-           one.status != ExitStatus(Signaled{SIGTERM});
-  });
+  raised.after_a_kill = follows_a_kill(raised);
   note_raised(seen_.raised, std::move(raised));
 }
 
 // Of the ranks of a spawn, counted in the order of their start, or of a process that is no rank.
 void RankMachine::hear_raised_unnamed(ProcessId process, RankRaised raised, TimePoint now) {
   constexpr std::size_t kMostNameless = 4;
-  if (const auto rank = stages_.rank_of(process)) {
+  const auto rank = stages_.rank_of(process);
+  if (rank && !rules_.stages.others_start_ranks) {
     raised.rank = *rank;
     raised.process = process;
     hear_raised(raised, now);

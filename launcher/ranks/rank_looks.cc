@@ -112,7 +112,7 @@ void RankMachine::look(TimePoint now) {
 }
 
 void RankMachine::take_back_guesses() {
-  for (const ProcessId process : ranks_in_proc_.take_withdrawn(stages_.world_size(), hooked_))
+  for (const ProcessId process : ranks_in_proc_.take_withdrawn(stages_.claimed_world(), hooked_))
     stages_.give_back(process);
 }
 
@@ -128,7 +128,8 @@ void RankMachine::take(const LookTaken& found, TimePoint now) {
     next_look_.reset();
     return sample(now);
   }
-  const std::vector<Event> events = ranks_in_proc_.on(found.processes, hooked_);
+  const std::vector<Event> events =
+      ranks_in_proc_.on(found.processes, hooked_, stages_.claimed_world());
   take_back_guesses();
   for (const Event& event : events) {
     if (const auto* started = std::get_if<RankStarted>(&event)) {

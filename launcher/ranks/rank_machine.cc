@@ -45,9 +45,9 @@ std::vector<watch::RankPlace> places_of(const std::map<Rank, std::string>& doing
   return places;
 }
 
-std::string standing_of(const watch::RankState& state, bool training) {
+std::string standing_of(const watch::RankState& state, bool training, bool serves) {
   if (state.ended()) return "has ended";
-  if (training) return "in training";
+  if (training) return serves ? "serving" : "in training";
   for (int index = kStageCount - 1; index > 0; --index)
     if (const auto stage = static_cast<Stage>(index); state.waits_in(stage))
       return fmt::format("waits in {}", name(stage));
@@ -368,8 +368,11 @@ void RankMachine::take(const StacksWanted&, TimePoint now) {
   ShowStacks show;
   for (const auto& [rank, state] : stages_.ranks())
     if (state.known())
-      show.known.ranks.push_back(
-          {rank, *state.process(), standing_of(state, stages_.training()), {}, {}});
+      show.known.ranks.push_back({rank,
+                                  *state.process(),
+                                  standing_of(state, stages_.training(), rules_.stages.serves),
+                                  {},
+                                  {}});
   if (!frozen_) show.ask = who_can_answer(stages_.ranks(), now);
   actions_.push_back(std::move(show));
 }

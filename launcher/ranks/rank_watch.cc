@@ -32,10 +32,10 @@ constexpr Duration kPlacesWithin = 2 * watch::kHookAnswersWithin;
 constexpr Duration kShowLeaderEvery{200};
 
 // torch's ProcessGroupNCCL.cpp, checkTimeout(), JAX's coordination service (XLA's client.h), and
-// SGLang's watchdog.py, which has all killed 5 s later.
+// SGLang's watchdog.py, which has all killed 5 s later, unless it is a soft one.
 constexpr std::array<std::string_view, 3> kGivesUp{"Watchdog caught collective operation timeout",
                                                    "DEADLINE_EXCEEDED: Deadline Exceeded",
-                                                   "Scheduler watchdog timeout"};
+                                                   "self.soft=False)"};
 
 constexpr std::array kAfterVerdict{watch::HookQuestion::stack, watch::HookQuestion::counters,
                                    watch::HookQuestion::collectives};

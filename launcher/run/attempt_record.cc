@@ -407,7 +407,7 @@ diagnose::Evidence evidence_of(const AttemptRecord& record, const AttemptContext
   take_cut_off_build(record, evidence);
   take_troubled_gpus(record, evidence);
   take_nccl(record.ranks.nccl, evidence);
-  if (const auto who = gave_up(record.ranks); evidence.failure.timed_out && who)
+  if (const auto who = gave_up(record); evidence.failure.timed_out && who)
     evidence.remarks.push_back(
         who->rank ? fmt::format("rank {} gave up by a timeout of its own", who->rank->value)
                   : "a watchdog of the job's own gave up, and its ranks were killed");

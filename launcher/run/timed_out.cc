@@ -20,7 +20,7 @@ std::optional<Failure> wait_timed_out(const AttemptRecord& record) {
   constexpr Duration kEndsWithin = std::chrono::minutes(10);
   const bool judged = record.verdict && is_stuck(record.verdict->kind);
   const bool is_old = record.failed_at && *record.failed_at - record.timed_out_at > kEndsWithin;
-  const auto who = gave_up(record.ranks);
+  const auto who = gave_up(record);
   if (!record.timed_out || judged || is_old || record.signal || went_well(record) || !who)
     return std::nullopt;
   auto wait = as_answered(*record.timed_out, record.ranks.answers);
@@ -37,7 +37,8 @@ bool has_met(const ranks::RanksSeen& ranks) {
 
 }  // namespace
 
-std::optional<GaveUp> gave_up(const ranks::RanksSeen& ranks) {
+std::optional<GaveUp> gave_up(const AttemptRecord& record) {
+  const ranks::RanksSeen& ranks = record.ranks;
   const auto is_told_to_end = [](const RankExited& one) {
     return one.status == ExitStatus(Signaled{SIGTERM});
   };
@@ -47,9 +48,10 @@ std::optional<GaveUp> gave_up(const ranks::RanksSeen& ranks) {
   const bool some_ended = ended != ranks.exits.end();
   if (raised == ranks.raised.end()) {
     if (some_ended && ended->status == ExitStatus(Signaled{SIGABRT})) return GaveUp{ended->rank};
-    const bool all_killed = some_ended && std::ranges::all_of(ranks.exits, [](const auto& one) {
-                              return one.status == ExitStatus(Signaled{SIGKILL});
-                            });
+    const bool all_killed =
+        record.serves && some_ended && std::ranges::all_of(ranks.exits, [](const auto& one) {
+          return one.status == ExitStatus(Signaled{SIGKILL});
+        });
     return all_killed ? std::optional(GaveUp{}) : std::nullopt;
   }
   const bool by_it = !some_ended || std::ranges::any_of(ranks.raised, [&](const RankRaised& one) {
@@ -79,7 +81,7 @@ std::optional<AttemptRecord> as_a_hang(AttemptRecord record) {
   record.verdict = std::move(*wait);
   std::ranges::stable_partition(
       record.ranks.exits,
-      [who = gave_up(record.ranks)->rank](const auto& one) { return one.rank == who; });
+      [who = gave_up(record).value_or(GaveUp{}).rank](const auto& one) { return one.rank == who; });
   for (const RankRaised& raised : record.ranks.raised) {
     if (const auto seen = record.ranks.answers.stacks.find(raised.rank);
         seen != record.ranks.answers.stacks.end())

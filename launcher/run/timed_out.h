@@ -13,7 +13,7 @@ struct GaveUp {
 
 /// Who gave up: by an exception that nobody caught, by torch's watchdog, which aborts, or by
 /// SGLang's. None where anything had failed before.
-[[nodiscard]] std::optional<GaveUp> gave_up(const ranks::RanksSeen& ranks);
+[[nodiscard]] std::optional<GaveUp> gave_up(const AttemptRecord& record);
 
 /// The wait that a rank has given up, with the places of those it was for, as they answered. None
 /// where all had come: then the way between them is at fault, and what they printed tells more.

@@ -113,10 +113,13 @@ std::optional<ProcessId> topmost_of_rank(std::span<const ProcessOfRank> line) {
   return topmost;
 }
 
-std::vector<Event> Observer::on(const Snapshot& snapshot, const std::map<ProcessId, Rank>& hooked) {
+std::vector<Event> Observer::on(const Snapshot& snapshot, const std::map<ProcessId, Rank>& hooked,
+                                int world_size) {
   std::vector<SeenRank> ranks = ranks_by_environment(snapshot);
   const bool guessed = ranks.empty();
   if (guessed) ranks = ranks_by_order(snapshot, hooked);
+  if (guessed && world_size > 0)
+    std::erase_if(ranks, [&](const SeenRank& one) { return one.rank.value >= world_size; });
   withdraw(snapshot, ranks, hooked);
   std::vector<Event> events;
   for (const auto& [rank, shows] : ranks) {

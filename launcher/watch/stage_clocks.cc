@@ -115,15 +115,19 @@ void Stages::helpers_do(Activity activity, std::string doing, TimePoint monotoni
                   config_.look_every);
 }
 
+int Stages::claimed_world() const {
+  int claimed = 0;
+  for (const auto& [rank, state] : ranks_)
+    claimed = std::max(claimed, state.claimed_world.value_or(0));
+  return claimed;
+}
+
 int Stages::count_world() const {
   // The world size given to init_process_group counts before the environment: scripts change it.
-  int claimed = 0;
+  if (const int claimed = claimed_world(); claimed > 0) return claimed;
   int announced = 0;
-  for (const auto& [rank, state] : ranks_) {
-    claimed = std::max(claimed, state.claimed_world.value_or(0));
+  for (const auto& [rank, state] : ranks_)
     announced = std::max(announced, state.announced_world.value_or(0));
-  }
-  if (claimed > 0) return claimed;
   if (config_.world_size) return *config_.world_size;
   return announced > 0 ? announced : static_cast<int>(ranks_.size());
 }

@@ -157,6 +157,7 @@ struct Command {
   Descendants descendants = Descendants::all;
   /// A server of models (vLLM's, SGLang's): its start is over once it answers requests.
   bool serves = false;
+  bool among_nodes = false;  ///< a server that is one of several nodes by its own arguments
 
   CommandPort port;
   std::string rendezvous;   ///< torchrun's backend: "static", "c10d", "etcd-v2", …; else empty

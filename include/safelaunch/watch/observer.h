@@ -48,9 +48,9 @@ struct SeenRank {
 class Observer {
  public:
   /// `hooked`: the ranks of processes whose hook has said it. They speak for themselves, and
-  /// nothing is told of them here.
+  /// nothing is told of them here. No guess goes beyond a world of this size (0: unknown).
   [[nodiscard]] std::vector<Event> on(const Snapshot& snapshot,
-                                      const std::map<ProcessId, Rank>& hooked);
+                                      const std::map<ProcessId, Rank>& hooked, int world_size = 0);
   /// The processes that were told as ranks by a guess which has turned out wrong, each once: also
   /// those that are too many for a world of this size (0: unknown), unless their hook has spoken.
   [[nodiscard]] std::vector<ProcessId> take_withdrawn(int world_size,

@@ -225,6 +225,8 @@ class Stages {
   [[nodiscard]] std::optional<Rank> rank_of(ProcessId process) const;
   /// A hook speaks for every rank that has not ended.
   [[nodiscard]] bool all_heard() const;
+  /// The world that a rank has given to init_process_group; 0: none has.
+  [[nodiscard]] int claimed_world() const;
   /// How many ranks there are, as far as is known.
   [[nodiscard]] int world_size() const { return world_size_; }
   /// Whether there are, or may be, more processes than the world has ranks: they make worlds of

@@ -187,9 +187,6 @@ constexpr CauseLine kProofs[] = {
     {"port-taken", "RuntimeError: [Errno 98] EADDRINUSE"},
     {"port-taken", "ERROR: Port `29500` is already in use."},
     {"own-port-taken", "OSError: [Errno 98] Address already in use"},
-    {"own-port-taken",
-     "ERROR:    [Errno 98] error while attempting to bind on address ('127.0.0.1', 30000): address "
-     "already in use"},
     {"own-port-taken", "zmq.error.ZMQError: Address already in use (addr='tcp://127.0.0.1:5555')"},
     {"name-resolution", "socket.gaierror: [Errno -3] Temporary failure in name resolution"},
     {"name-resolution", "RuntimeError: getaddrinfo failed for node-7"},

@@ -221,6 +221,10 @@ TEST_CASE("a rank that raised and was killed with all others failed first, as of
   evidence.failure.raised.front().after_a_kill = true;  // of rank 0
   CHECK(diagnosed(evidence).failure.first == Rank{0});
   CHECK(diagnosed(evidence).failure.cause == "rank-died");
+  one.message = "Connection closed by peer";  // a victim, killed or not
+  one.communication = true;
+  evidence.failure.raised = {one};
+  CHECK(diagnosed(evidence).failure.first == Rank{0});
 }
 
 TEST_CASE("a rank that never came may have failed by the exception that was printed",

@@ -48,11 +48,12 @@ TEST_CASE("a server whose hook tells that it answers is known", "[command]") {
 
 TEST_CASE("a server that is one of several nodes has ranks elsewhere", "[command]") {
   for (const char* line : {"sglang serve m --nnodes 2 --node-rank 0", "vllm serve m --nnodes=4",
-                           "python -m sglang.launch_server --nnodes 2"})
-    CHECK(command(line).descendants == Descendants::some);
+                           "python -m sglang.launch_server --nnodes 2",
+                           "vllm serve m --nnodes 2 --node-rank 1 --headless"})
+    CHECK(command(line).among_nodes);
   for (const char* line :
        {"sglang serve m --nnodes 1", "vllm serve m --nnodes", "python train.py --nnodes 2"})
-    CHECK(command(line).descendants != Descendants::some);
+    CHECK_FALSE(command(line).among_nodes);
 }
 
 TEST_CASE("torchrun and its script are found in all spellings", "[command]") {

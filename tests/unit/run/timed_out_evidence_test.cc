@@ -63,6 +63,7 @@ TEST_CASE("a server whose watchdog gives up kills all its ranks, also the one th
           "[evidence]") {
   AttemptRecord record = gave_up_waiting_for({.rank = Rank{1}});
   record.ranks.raised.clear();
+  record.serves = true;
   record.command = Signaled{SIGKILL};
   record.ranks.exits = {{Rank{1}, {}, Signaled{SIGKILL}}, {Rank{0}, {}, Signaled{SIGKILL}}};
   const diagnose::Evidence evidence = make_evidence(record, of_a_script());
@@ -70,6 +71,9 @@ TEST_CASE("a server whose watchdog gives up kills all its ranks, also the one th
   REQUIRE_FALSE(evidence.remarks.empty());
   CHECK(evidence.remarks.back() ==
         "a watchdog of the job's own gave up, and its ranks were killed");
+  record.serves = false;  // then it was the kernel, or a scheduler
+  CHECK(make_evidence(record, of_a_script()).failure.kind != FailureKind::hung);
+  record.serves = true;
   record.ranks.exits.back().status = Exited{3};  // then something else has happened
   CHECK(make_evidence(record, of_a_script()).failure.kind != FailureKind::hung);
 }

@@ -137,6 +137,8 @@ TEST_CASE("a spawned sibling beyond the world is no rank, unless its hook says s
   CHECK(observer.take_withdrawn(3, {}).empty());
   CHECK(observer.take_withdrawn(2, {{{23, 23}, Rank{2}}}).empty());
   CHECK(observer.take_withdrawn(2, {}) == std::vector<ProcessId>{{23, 23}});
+  CHECK(observer.on(snapshot, {}, 2).empty());
+  CHECK(observer.take_withdrawn(2, {}).empty());
 }
 
 TEST_CASE("where a hook elsewhere knows its rank, spawned siblings are no ranks", "[observer]") {
