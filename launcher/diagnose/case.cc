@@ -65,7 +65,8 @@ std::set<Rank> raised_after_a_kill(const Evidence& evidence) {
 /// of a rank that has lost a peer is none.
 std::optional<Rank> killed_for_its_exception(const Evidence& evidence,
                                              const std::vector<Sighting>& raised) {
-  const bool all_killed = std::ranges::all_of(evidence.failure.ended, [](const RankExited& one) {
+  const std::vector<RankExited>& ended = evidence.failure.ended;
+  const bool all_killed = !ended.empty() && std::ranges::all_of(ended, [](const RankExited& one) {
     return one.status == ExitStatus(Signaled{SIGKILL});
   });
   const auto is_reason_of_all = [&](const RankRaised& one) {

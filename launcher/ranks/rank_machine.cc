@@ -217,7 +217,7 @@ void RankMachine::hear_of_rank(Event event, const HookSpoke& from, TimePoint now
   const auto* entered = std::get_if<StageEntered>(&event);
   if (entered != nullptr) note_process(entered->rank, entered->process);
   feed(event, now);
-  take_back_guesses();
+  if (entered != nullptr) take_back_guesses();
   if (entered != nullptr && entered->stage == Stage::rendezvous) check_stores(now);
 }
 
