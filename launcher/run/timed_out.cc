@@ -46,8 +46,14 @@ std::optional<GaveUp> gave_up(const AttemptRecord& record) {
   const auto ended = std::ranges::find_if_not(ranks.exits, is_told_to_end);
   const auto raised = std::ranges::find_if_not(ranks.raised, is_caught);
   const bool some_ended = ended != ranks.exits.end();
+  // Its main thread may just see its communicator aborted.
+  const bool by_watchdog =
+      some_ended && ended->status == ExitStatus(Signaled{SIGABRT}) &&
+      std::ranges::all_of(ranks.raised, [&](const RankRaised& one) {
+        return is_caught(one) || (one.rank == ended->rank && one.communication);
+      });
+  if (by_watchdog) return GaveUp{ended->rank};
   if (raised == ranks.raised.end()) {
-    if (some_ended && ended->status == ExitStatus(Signaled{SIGABRT})) return GaveUp{ended->rank};
     const bool all_killed =
         record.serves && some_ended && std::ranges::all_of(ranks.exits, [](const auto& one) {
           return one.status == ExitStatus(Signaled{SIGKILL});

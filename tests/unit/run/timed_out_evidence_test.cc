@@ -157,6 +157,15 @@ TEST_CASE("in training the recorders tell for whom a rank waited that torch's wa
   AttemptRecord record = ended_by_the_watchdog();
   records(record, Rank{0}, true);
   records(record, Rank{1}, false);
+  SECTION("also where its main thread saw its communicator aborted before it ended") {
+    record.ranks.raised = {{Rank{0},
+                            {},
+                            "torch.distributed.DistBackendError",
+                            "NCCL communicator was aborted on rank 0.",
+                            "Traceback …\n",
+                            true}};
+  }
+  SECTION("that raised nothing") {}
   const diagnose::Evidence evidence = make_evidence(record, of_a_script());
   CHECK(evidence.failure.kind == FailureKind::stalled);
   CHECK(evidence.failure.waiting == std::vector{Rank{0}});
