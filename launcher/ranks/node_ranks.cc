@@ -92,7 +92,8 @@ RanksJson json_of(const RankPicture& one) {
     json["raised"] = {{"type", one.raised->type},
                       {"message", cut(one.raised->message, kLongestMessage)},
                       {"traceback", cut(one.raised->traceback, kLongestMessage)},
-                      {"communication", one.raised->communication}};
+                      {"communication", one.raised->communication},
+                      {"where", cut(one.raised->where, kLongestDoing)}};
   return json;
 }
 
@@ -128,7 +129,9 @@ Result<RankPicture> rank_from(const RanksJson& json) {
                             text_of(*raised, "type", kLongestDoing),
                             text_of(*raised, "message", kLongestMessage),
                             text_of(*raised, "traceback", kLongestMessage),
-                            is_true(*raised, "communication")};
+                            is_true(*raised, "communication"),
+                            /*after_a_kill=*/false,
+                            text_of(*raised, "where", kLongestDoing)};
   return one;
 }
 

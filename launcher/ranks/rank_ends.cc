@@ -38,7 +38,7 @@ void RankMachine::forget_former_life(Rank rank, ProcessId process) {
   if (!begins) return;
   seen_.exits.clear();
   seen_.raised.clear();
-  seen_.counted_at_end.clear();
+  seen_.came_to.clear();
   gave_up_at_.reset();
   actions_.push_back(TellNewLife{});
 }

@@ -267,8 +267,9 @@ void RankMachine::hear_body(ProcessId process, const watch::HookMessage& message
   else if (const auto* fault = std::get_if<watch::HookFault>(&message.body))
     actions_.push_back(RecordSome{report::record::HookError{fault->where, fault->error}});
   const auto* ended = std::get_if<watch::HookException>(&message.body);
-  if (ended != nullptr && message.rank && is_rank(*message.rank, process) && !ended->groups.empty())
-    seen_.counted_at_end[*message.rank] = ended->groups;
+  if (ended != nullptr && message.rank && is_rank(*message.rank, process) &&
+      !ended->came_to.groups.empty())
+    seen_.came_to[*message.rank] = ended->came_to;
   if (ended != nullptr && !message.rank) hear_raised_unnamed(process, ended->raised, now);
   if (std::holds_alternative<watch::HookServes>(message.body)) follow(stages_.server_is_up(now));
   if (message.rank && is_rank(*message.rank, process)) note_deed(*message.rank, message, now);
@@ -279,7 +280,7 @@ void RankMachine::note_deed(Rank rank, const watch::HookMessage& message, TimePo
   if (const auto* call = std::get_if<watch::HookCall>(&message.body))
     note_call(rank, *call, now);
   else if (const auto* thread = std::get_if<watch::HookThreadRaised>(&message.body))
-    seen_.threads_raised[rank] = thread->exception;
+    seen_.threads_raised[rank] = thread->raised;
   else if (const auto* child = std::get_if<watch::HookChildDied>(&message.body))
     seen_.children_died[rank] = *child;
 }

@@ -194,7 +194,8 @@ std::vector<watch::ExceptionTold> held_back(const RankAnswers& answers) {
   const auto is_common = [&](const watch::ExceptionTold& told) {
     return std::ranges::all_of(answers.stacks, [&](const auto& one) {
       const auto& handled = one.second.handled;
-      return handled && handled->raised.type == told.raised.type && handled->where == told.where;
+      return handled && handled->raised.type == told.raised.type &&
+             handled->raised.where == told.raised.where;
     });
   };
   std::vector<watch::ExceptionTold> held;
@@ -206,18 +207,17 @@ std::vector<watch::ExceptionTold> held_back(const RankAnswers& answers) {
   return held;
 }
 
-std::string in_words(const watch::ExceptionTold& told) {
+std::string in_words(const RankRaised& raised) {
   constexpr std::size_t kLongest = 200;
-  std::string text = told.raised.type;
-  if (!told.raised.message.empty())
-    text += fmt::format(
-        ": {}", cut(told.raised.message.substr(0, told.raised.message.find('\n')), kLongest));
-  return told.where.empty() ? text : text + " in " + told.where;
+  std::string text = raised.type;
+  if (!raised.message.empty())
+    text += fmt::format(": {}", cut(raised.message.substr(0, raised.message.find('\n')), kLongest));
+  return raised.where.empty() ? text : text + " in " + raised.where;
 }
 
 std::string describe_held_back(const watch::ExceptionTold& told) {
   return fmt::format("rank {} raised {}, and waits before anybody sees it", told.raised.rank.value,
-                     in_words(told));
+                     in_words(told.raised));
 }
 
 std::string who_waits_for_whom(const Failure& waiting, const RankAnswers& answers) {

@@ -239,8 +239,14 @@ void RankWatch::hear_answers(RankAnswers answers, Duration limit) {
     here.insert(*state.process());
     if (!answers.stacks.contains(rank)) answers.silent[rank] = state.activity(Clock::now());
   }
-  for (const auto& [rank, groups] : machine_.seen().counted_at_end)
-    answers.collectives[rank].groups = groups;
+  for (const auto& [rank, came_to] : machine_.seen().came_to) {
+    watch::RankCollectives& own = answers.collectives[rank];
+    own.groups = came_to.groups;
+    if (!came_to.told) continue;
+    own.told = true;
+    own.last = came_to.last;
+    own.members = came_to.members;
+  }
   // In training a look at every descriptor of the host would cost the job time.
   const bool trains = machine_.stages().training();
   if (!trains) answers.locks = find_lock_waits(answers, ranks_now());

@@ -73,7 +73,7 @@ void take_hidden(const ranks::RanksSeen& ranks, diagnose::Evidence& evidence) {
   if (before != ranks.raised_before.end())
     evidence.remarks.push_back(
         fmt::format("rank {} had raised {}, and the launcher started the ranks again",
-                    before->rank.value, ranks::in_words({*before, ""})));
+                    before->rank.value, ranks::in_words(*before)));
   for (watch::ExceptionTold& told : ranks::held_back(ranks.answers)) {
     evidence.remarks.push_back(ranks::describe_held_back(told));
     evidence.hidden.push_back(std::move(told.raised));
@@ -81,7 +81,7 @@ void take_hidden(const ranks::RanksSeen& ranks, diagnose::Evidence& evidence) {
   for (const MissingRank& missing : evidence.failure.missing) {
     if (const auto thread = ranks.threads_raised.find(missing.rank);
         thread != ranks.threads_raised.end()) {
-      if (waits_for_a_thread(missing)) evidence.hidden.push_back(thread->second.raised);
+      if (waits_for_a_thread(missing)) evidence.hidden.push_back(thread->second);
       evidence.remarks.push_back(fmt::format("a thread of rank {} raised {}", missing.rank.value,
                                              ranks::in_words(thread->second)));
     }
@@ -288,7 +288,7 @@ void take_absent(const AttemptRecord& record, const AttemptContext& context,
   evidence.nameless = record.ranks.raised_nameless;
   for (const RankRaised& one : evidence.nameless)
     evidence.remarks.push_back(
-        fmt::format("a process that came as no rank raised {}", ranks::in_words({one, ""})));
+        fmt::format("a process that came as no rank raised {}", ranks::in_words(one)));
 }
 
 // 2 is argparse's status for arguments that it does not know.
@@ -377,6 +377,27 @@ void take_launcher_words(job::Launcher launcher, const AttemptRecord& record,
 
 // The status of a hung command, or of one that makes room for another profile, tells only how we
 // ended it.
+// Whose timeout ended the job, and where those stood that gave up.
+void take_given_up(const AttemptRecord& record, diagnose::Evidence& evidence) {
+  const auto who = gave_up(record);
+  if (!who) return;
+  std::map<Rank, std::string> stood;
+  for (const RankRaised& raised : record.ranks.raised)
+    if (is_timeout(raised) && !raised.where.empty()) stood[raised.rank] = ", in " + raised.where;
+  if (evidence.failure.timed_out) {
+    const std::string place = who->rank ? std::exchange(stood[*who->rank], {}) : "";
+    evidence.remarks.push_back(
+        who->rank
+            ? fmt::format("rank {} gave up by a timeout of its own{}", who->rank->value, place)
+            : "a watchdog of the job's own gave up, and its ranks were killed");
+  }
+  std::vector<AlikeRanks> places;
+  for (const auto& [rank, where] : stood)
+    if (!where.empty()) add_alike(places, rank, where);
+  for (const AlikeRanks& place : places)
+    evidence.remarks.push_back(fmt::format("{} gave up{}", rank_list(place.ranks), place.words));
+}
+
 bool ended_by_us(const AttemptRecord& record) {
   return record.gave_way || (record.verdict && is_stuck(record.verdict->kind));
 }
@@ -407,10 +428,7 @@ diagnose::Evidence evidence_of(const AttemptRecord& record, const AttemptContext
   take_cut_off_build(record, evidence);
   take_troubled_gpus(record, evidence);
   take_nccl(record.ranks.nccl, evidence);
-  if (const auto who = gave_up(record); evidence.failure.timed_out && who)
-    evidence.remarks.push_back(
-        who->rank ? fmt::format("rank {} gave up by a timeout of its own", who->rank->value)
-                  : "a watchdog of the job's own gave up, and its ranks were killed");
+  take_given_up(record, evidence);
   if (!record.standstill.empty() && evidence.failure.kind != FailureKind::stalled)
     evidence.remarks.push_back(std::string(report::record::subject(record.serves)) +
                                " had stood still: " + record.standstill);

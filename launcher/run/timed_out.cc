@@ -29,8 +29,8 @@ std::optional<Failure> wait_timed_out(const AttemptRecord& record) {
 
 // A life that finished a collective had met.
 bool has_met(const ranks::RanksSeen& ranks) {
-  return std::ranges::any_of(ranks.counted_at_end, [](const auto& one) {
-    return std::ranges::any_of(one.second,
+  return std::ranges::any_of(ranks.came_to, [](const auto& one) {
+    return std::ranges::any_of(one.second.groups,
                                [](const auto& group) { return group.second.completed > 0; });
   });
 }
@@ -76,7 +76,9 @@ std::optional<Failure> as_answered(Failure wait, const ranks::RankAnswers& answe
   wait.timed_out = true;
   for (MissingRank& missing : wait.missing) ranks::put_place(answers, missing);
   const bool all_came = std::ranges::all_of(wait.missing, &MissingRank::inside);
-  return all_came ? std::nullopt : std::optional(std::move(wait));
+  return all_came && watch::compare(answers.collectives).contradiction.empty()
+             ? std::nullopt
+             : std::optional(std::move(wait));
 }
 
 // As if the watch had ended the wait. A rank that has given it up stands nowhere any more, and its

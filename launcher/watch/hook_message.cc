@@ -50,11 +50,7 @@ RankRaised raised_of(const Json& object, Rank rank) {
           .type = text(object, "type"),
           .message = text(object, "err"),
           .traceback = text_of(object, "traceback", kLongestTraceback),
-          .communication = is_true(object, "comm")};
-}
-
-ExceptionTold told_of(const Json& object, Rank rank) {
-  return {.raised = raised_of(object, rank),
+          .communication = is_true(object, "comm"),
           .where = summarize({{"", texts_of(object, "frames", kMostFrames, kLongestText)}})};
 }
 
@@ -68,8 +64,7 @@ ExitStatus status_of(const Json& packet) {
 StackAnswer stack_of(const Json& packet, Rank rank) {
   StackAnswer answer{.id = id_of(packet), .threads = {}};
   if (const Json* handled = field_of(packet, "handled"); handled && handled->is_object())
-    answer.handled = told_of(*handled, rank);
-  if (answer.handled) answer.handled->leaves = is_true(packet, "leaves");
+    answer.handled = ExceptionTold{raised_of(*handled, rank), is_true(packet, "leaves")};
   for (const Json& thread : array_of(packet, "threads"))
     if (answer.threads.size() < kMostThreads)
       answer.threads.push_back(
@@ -128,6 +123,15 @@ CollectivesAnswer collectives_of(const Json& packet) {
   for (const auto& [group, ranks] : object_of(packet, "members").items())
     answer.members[group] = ranks_of(ranks);
   return answer;
+}
+
+RankCollectives came_to(const Json& packet) {
+  CollectivesAnswer answer = collectives_of(packet);
+  return {.told = field_of(packet, "last") != nullptr,
+          .groups = groups_of(packet),
+          .last = std::move(answer.last),
+          .members = std::move(answer.members),
+          .waits = {}};
 }
 
 // [group, number, microseconds]
@@ -326,7 +330,7 @@ void read_body(HookMessage& message, const Json& packet) {
   if (name == "hello") message.body = hello_of(packet);
   const Rank rank = message.rank.value_or(Rank{});
   if (name == "stack") message.body = stack_of(packet, rank);
-  if (name == "thread.raised") message.body = HookThreadRaised{told_of(packet, rank)};
+  if (name == "thread.raised") message.body = HookThreadRaised{raised_of(packet, rank)};
   if (name == "child.died")
     message.body =
         HookChildDied{number_of(packet, "pid", 0, kLargestPid).value_or(0), status_of(packet)};
@@ -335,7 +339,7 @@ void read_body(HookMessage& message, const Json& packet) {
   if (name == "arrivals") message.body = ArrivalsAnswer{id_of(packet), arrivals_of(packet)};
   if (name == "refused") message.body = HookRefusal{text(packet, "what"), text(packet, "why")};
   if (name == "hook_error") message.body = HookFault{text(packet, "where"), text(packet, "err")};
-  if (name == "exception") message.body = HookException{raised_of(packet, rank), groups_of(packet)};
+  if (name == "exception") message.body = HookException{raised_of(packet, rank), came_to(packet)};
   if (name == "serves") message.body = HookServes{};
   if (name == "comm") message.body = communicator_of(packet);
   if (auto call = call_in(name, packet)) message.body = std::move(*call);

@@ -140,6 +140,30 @@ class Uncaught(harness.HookTest):
             self.assertIs(worker.first("coll.failed")["comm"], True)
             self.assertIsNone(worker.first("coll.done"))
 
+    def test_a_collective_that_timed_out_is_told_as_not_finished(self):
+        """gloo counts it among the completed; a message is none of them."""
+        path = harness.script("""
+    import datetime, os, torch, torch.distributed as dist
+    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=3))
+    other, ones = 1 - dist.get_rank(), torch.ones(1)
+    dist.all_reduce(ones)
+    if os.environ["CALL"] == "recv":
+        dist.recv(ones, src=other)
+    elif other:
+        dist.broadcast(ones, src=1)
+    else:
+        dist.reduce(ones, dst=1)
+""")
+        for call, last in (("collective", (["0", 2, "broadcast", "started"], ["0", 2, "reduce", "started"])),
+                           ("recv", 2 * (["0", 1, "all_reduce", "finished"],))):
+            with self.subTest(call), Collector() as collector:
+                results = harness.run_ranks(path, harness.environment(collector), CALL=call)
+                self.assertEqual([result.code for result in results], [1, 1])
+                ranks = collector.drained().ranks()
+                told = [ranks[rank].first("exception") for rank in (0, 1)]
+                self.assertEqual(tuple(event["last"][-1] for event in told), last)
+                self.assertTrue(all(event["frames"][0].endswith("<module>") for event in told), told)
+
     def test_an_exception_raised_because_of_communication_counts_as_such(self):
         _, worker = self.run_one("""
             try:

@@ -33,6 +33,20 @@ rank = int(os.environ["RANK"])
 if rank == 1: stays_away()
 jax.distributed.initialize("127.0.0.1:" + os.environ["MASTER_PORT"], 2, rank, initialization_timeout=5)
 """
+# All ranks give up: in different operations, or each in a message from the other.
+MEET_NEVER = """
+import datetime, sys, torch, torch.distributed as dist
+dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=5))
+rank, ones = dist.get_rank(), torch.ones(4)
+for step in range(30):
+    dist.all_reduce(ones)
+if sys.argv[1] == "messages":
+    dist.recv(ones, src=1 - rank)
+elif rank == 0:
+    dist.broadcast(ones, src=1)
+else:
+    dist.reduce(ones, dst=1)
+"""
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=2"]
 
 
@@ -55,6 +69,21 @@ class TimedOut(SafelaunchTest):
                 self.assertRegex(cause["headline"], "^rank 1 ", str(run))
                 self.assertRegex(cause["places"][0], rf"{where}\.py:3 in stays_away", str(run))
                 self.assertIn("Rank 0 gave up by a timeout of its own", cause["explanation"], str(run))
+
+    def test_ranks_that_all_gave_up_are_told_with_what_each_was_in(self):
+        script = self.script(MEET_NEVER)
+        jobs = [self.start("--only", *more, *TORCHRUN, f"--master_port={free_port()}", script, what)
+                for what, more in (("operations", []), ("operations", ["--stall-timeout", "2s"]), ("messages", []))]
+        runs = [self.finish(job) for job in jobs]
+        for run in runs:
+            self.assert_status(run, 1)
+        causes = [run.attempts[0]["cause"] for run in runs]
+        for run, cause in zip(runs[:2], causes):
+            self.assertEqual((cause["id"], cause["certainty"]), ("ranks-disagree", "confirmed"), str(run))
+            self.assertIn("Collective 31 of group 0 is broadcast on rank 0, but reduce on rank 1", cause["explanation"], str(run))
+        self.assertNotIn("training goes on", runs[1].err)  # gloo counts what has failed among the completed
+        self.assertEqual(causes[2]["id"], "gloo-timeout", str(runs[2]))
+        self.assertRegex(causes[2]["explanation"], r"[Rr]anks 0 1 gave up, in job\.py:8 <module> → recv", str(runs[2]))
 
     @unittest.skipUnless(importlib.util.find_spec("jax"), "jax is not installed")
     def test_JAX_that_gives_its_start_up_names_the_process_that_never_came(self):

@@ -115,6 +115,7 @@ struct RankRaised {
   std::string traceback;
   bool communication = false;  ///< the hook says that it came from torch.distributed, NCCL, JAX, …
   bool after_a_kill = false;   ///< a signal had ended another rank before
+  std::string where{};  ///< the place in the user's code: "train.py:18 load → all_reduce"; or empty
 };
 
 /// A rank waits until a person comes to it (an editor's debugger is to connect), as it says itself;

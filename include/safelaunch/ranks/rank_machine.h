@@ -34,8 +34,8 @@ struct RanksSeen {
   std::vector<RankExited> exits;  ///< the ends of ranks, in order, until the attempt was stopped
   std::vector<RankExited> late_exits;  ///< the ends of ranks, in order, while it was being stopped
   std::vector<RankRaised> raised;      ///< the exceptions of ranks, in order
-  /// How far ranks had come in each group when an exception of communication ended them.
-  std::map<Rank, std::map<std::string, watch::GroupCounters>> counted_at_end;
+  /// Where ranks were in their collectives when an exception of communication ended them.
+  std::map<Rank, watch::RankCollectives> came_to;
   /// The first exceptions that ended processes which had not come as a rank: their rank is 0.
   std::vector<RankRaised> raised_nameless;
   std::vector<RankRaised> raised_before;  ///< those of the life before, where a launcher restarted
@@ -48,7 +48,7 @@ struct RanksSeen {
   std::map<Rank, watch::FirstCall> calls;  ///< the last call of each rank that its hook has told
   watch::GroupsOfRanks groups;             ///< the groups that ranks make by new_group
   /// The last exception that has ended a thread of a rank, and the last child of it that died.
-  std::map<Rank, watch::ExceptionTold> threads_raised;
+  std::map<Rank, RankRaised> threads_raised;
   std::map<Rank, watch::HookChildDied> children_died;
   std::set<Rank> finished;  ///< the ranks whose Python came to its end without an exception
   nccl::Record nccl;

@@ -121,7 +121,7 @@ class AnswersOfNodes {
 [[nodiscard]] std::vector<watch::ExceptionTold> held_back(const RankAnswers& answers);
 
 /// "KeyError: 'labels' in train.py:18 load".
-[[nodiscard]] std::string in_words(const watch::ExceptionTold& told);
+[[nodiscard]] std::string in_words(const RankRaised& raised);
 
 /// "rank 1 raised KeyError: 'labels' in train.py:18 load, and waits before anybody sees it".
 [[nodiscard]] std::string describe_held_back(const watch::ExceptionTold& told);

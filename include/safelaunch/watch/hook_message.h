@@ -29,11 +29,9 @@ struct HookHello {
   int plugin = 0;  ///< version of NCCL's profiler interface; 0: it is the Python hook that speaks
 };
 
-/// An exception that ends no rank, and may keep it from the others: one that is being handled, or
-/// one that has ended a thread.
+/// An exception that is being handled, and may keep its rank from the others.
 struct ExceptionTold {
   RankRaised raised;   ///< without its process
-  std::string where;   ///< the place in the user's code that raised it: "train.py:18 load"
   bool leaves = true;  ///< it goes on to the caller, where no `except` has made up for it
 };
 
@@ -45,7 +43,7 @@ struct StackAnswer {
 
 /// A thread of the rank has ended by an exception.
 struct HookThreadRaised {
-  ExceptionTold exception;
+  RankRaised raised;  ///< without its process
 };
 
 /// A child of the rank, made by multiprocessing, has ended badly.
@@ -90,8 +88,9 @@ struct HookFault {
 /// An exception ends the process. Where it is a rank, the RankRaised is among the events, too.
 struct HookException {
   RankRaised raised;
-  /// Where communication has failed, how far the process has come in each group.
-  std::map<std::string, GroupCounters> groups{};
+  /// Where communication has failed, how far the process has come in each group, and the last
+  /// collectives, of which the one that failed is not finished.
+  RankCollectives came_to{};
 };
 
 /// The interpreter ends in order.

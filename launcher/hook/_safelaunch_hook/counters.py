@@ -13,6 +13,10 @@ from .like_importlib_bootstrap import without_ours
 _LAST_OF_A_GROUP = 4  # collectives
 _LAST_OF_ALL = 64
 _MOST_MEMBERS = 4096  # of all groups together, so that the packet stays one
+_MOST_GROUPS = 64
+# An exception that came through one of these files ended a collective, unless it came through one of these calls.
+_OF_COLLECTIVES = ("torch/distributed/distributed_c10d.py", "torch/autograd/graph.py")
+_OF_MESSAGES = {"send", "recv", "batch_isend_irecv", "send_object_list", "recv_object_list"}
 # A CUDA build has two. A group may have both backends, each with its own numbers from 1 on.
 _RECORDERS = (("_dump_fr_trace_json", ""), ("_dump_nccl_trace_json", " (nccl)"))
 # A group is made once all of its ranks have come.
@@ -75,6 +79,26 @@ def collectives():
     captures a CUDA graph there is no answer but an empty one."""
     last = _last_of_each_group([_entry(*one) for one in recorded()])
     return {"last": last, "members": _members({entry[0] for entry in last})}
+
+
+def at_the_end(error):
+    """{"groups"} as read() has them, and of gloo what collectives() has: where this exception ends the process. gloo
+    counts a collective that has failed among the completed; here it is not finished."""
+    told = {"groups": dict(list(read()["groups"].items())[:_MOST_GROUPS])}
+    if "gloo" not in str(error):
+        return told
+    told.update(collectives())
+    completed = [entry for entry in told["last"] if entry[3] == "finished"]
+    if completed and _ended_a_collective(error):
+        completed[-1][3] = "started"
+    return told
+
+
+def _ended_a_collective(error):
+    import traceback
+
+    calls = [frame.name for frame in traceback.extract_tb(error.__traceback__) if frame.filename.endswith(_OF_COLLECTIVES)]
+    return bool(calls) and _OF_MESSAGES.isdisjoint(calls)
 
 
 def recorded():

@@ -6,7 +6,6 @@ import sys
 from . import channel
 from .like_importlib_bootstrap import around
 
-_MOST_GROUPS = 64  # so that the packet stays one
 _reported = []
 # Both with the pid: a forked child inherits the notes, but not the threads, and has its own end.
 _before_exit = []
@@ -45,11 +44,8 @@ def report(error):
     try:
         from . import exceptions
 
-        communication = exceptions.is_communication(error)
-        channel.emit(
-            "exception", type=exceptions.type_name(error), err=str(error),
-            traceback=exceptions.text(error), comm=communication, **(_groups() if communication else {}),
-        )
+        told = exceptions.fields(error)
+        channel.emit("exception", **told, **(_came_to(error) if told["comm"] else {}))
     except Exception as fault:
         channel.fault("exception", fault)
 
@@ -93,12 +89,12 @@ def _at_exit():
     channel.end()
 
 
-def _groups():
+def _came_to(error):
     """How far this process has come in each group: asked for it, it might be gone before it could answer."""
     try:
         from . import counters
 
-        return {"groups": dict(list(counters.read()["groups"].items())[:_MOST_GROUPS])}
+        return counters.at_the_end(error)
     except Exception as fault:
         channel.fault("exception", fault)
         return {}

@@ -160,8 +160,8 @@ AttemptRecord one_raised_and_waits() {
         .operation = rank == 0 ? "all_reduce" : "barrier", .group = "0", .blocks = true};
   }
   record.ranks.answers.stacks[Rank{1}].handled = watch::ExceptionTold{
-      {Rank{1}, {}, "KeyError", "'labels'", "Traceback …\nKeyError: 'labels'\n"},
-      "train.py:18 train"};
+      {Rank{1}, {}, "KeyError", "'labels'", "Traceback …\nKeyError: 'labels'\n"}};
+  record.ranks.answers.stacks[Rank{1}].handled->raised.where = "train.py:18 train";
   return record;
 }
 
@@ -232,8 +232,8 @@ TEST_CASE("a missing rank's thread that raised, and its child that died, are nam
   AttemptRecord record;
   record.verdict = Failure{.kind = FailureKind::hung, .stage = Stage::group};
   record.ranks.threads_raised[Rank{1}] = {
-      {Rank{1}, {}, "ValueError", "no data", "Traceback …\nValueError: no data\n"},
-      "job.py:3 train"};
+      Rank{1}, {}, "ValueError", "no data", "Traceback …\nValueError: no data\n"};
+  record.ranks.threads_raised[Rank{1}].where = "job.py:3 train";
   record.ranks.children_died[Rank{1}] = {71, Signaled{SIGKILL}};
   CHECK(make_evidence(record, by_script()).hidden.empty());  // the rank goes on without them
   record.verdict->missing = {{.rank = Rank{1}, .activity = Activity::idling}};

@@ -194,3 +194,32 @@ TEST_CASE("a rank that has called what another waits in has come, though that on
   for (const int rank : {0, 1}) records(record, Rank{rank}, true);
   CHECK_FALSE(make_evidence(record, of_a_script()).failure.timed_out);
 }
+
+TEST_CASE("ranks that gave up in different operations, for which nobody was missing, disagree",
+          "[evidence]") {
+  AttemptRecord record = ended_by_the_watchdog();
+  for (const int rank : {0, 1}) records(record, Rank{rank}, true);
+  record.ranks.answers.collectives[Rank{1}].last.front().operation = "broadcast";
+  const diagnose::Evidence evidence = make_evidence(record, of_a_script());
+  CHECK(evidence.failure.timed_out);
+  CHECK(evidence.failure.missing.empty());
+  const auto diagnosis = diagnose::diagnose(evidence, diagnose::Catalogue::builtin());
+  CHECK(diagnosis.failure.cause == "ranks-disagree");
+}
+
+TEST_CASE("the places are told at which ranks gave up", "[evidence]") {
+  AttemptRecord record = gave_up_waiting_for({.rank = Rank{1}});
+  record.ranks.raised.front().where = "train.py:20 step → recv";
+  SECTION("with whose timeout it was") {
+    CHECK(make_evidence(record, of_a_script()).remarks ==
+          std::vector<std::string>{
+              "rank 0 gave up by a timeout of its own, in train.py:20 step → recv"});
+  }
+  SECTION("where it was for nobody that is known") {
+    record.timed_out.reset();
+    record.ranks.raised.push_back(record.ranks.raised.front());
+    record.ranks.raised.back().rank = Rank{1};
+    CHECK(make_evidence(record, of_a_script()).remarks ==
+          std::vector<std::string>{"ranks 0 1 gave up, in train.py:20 step → recv"});
+  }
+}

@@ -121,8 +121,8 @@ TEST_CASE("exceptions behind a rank's back are no exceptions of the rank", "[hoo
       read(R"({"e":"thread.raised","rank":1,"type":"ValueError","err":"no","traceback":"tb",)"
            R"("frames":["/usr/lib/python3.11/threading.py:9 run","/home/u/job.py:3 train"]})");
   CHECK(thread.events.empty());
-  const auto& told = std::get<HookThreadRaised>(thread.body).exception;
-  CHECK(told.raised.type == "ValueError");
+  const RankRaised& told = std::get<HookThreadRaised>(thread.body).raised;
+  CHECK(told.type == "ValueError");
   CHECK(told.where == "job.py:3 train");
   const auto child =
       std::get<HookChildDied>(read(R"({"e":"child.died","rank":1,"pid":7,"status":-9})").body);
@@ -136,15 +136,20 @@ TEST_CASE("an exception is read with what says whether it came from communicatio
           "[hook_message]") {
   const HookMessage message = read(
       R"({"e":"exception","rank":1,"type":"ValueError","err":"no","traceback":"tb","comm":true,)"
+      R"("frames":["/job/train.py:3 <module>"],"last":[["0",21,"all_reduce","started"]],)"
       R"("groups":{"0":{"enqueued":21,"started":-1,"completed":20}}})");
   const auto raised = only_event<RankRaised>(message);
   CHECK(raised.type == "ValueError");
   CHECK(raised.message == "no");
   CHECK(raised.traceback == "tb");
   CHECK(raised.communication);
-  const auto& groups = std::get<HookException>(message.body).groups;
-  CHECK(groups.at("0").enqueued == 21);
-  CHECK(groups.at("0").completed == 20);
+  CHECK(raised.where == "train.py:3 <module>");
+  const RankCollectives& came_to = std::get<HookException>(message.body).came_to;
+  CHECK(came_to.groups.at("0").enqueued == 21);
+  CHECK(came_to.groups.at("0").completed == 20);
+  CHECK(came_to.told);
+  REQUIRE(came_to.last.size() == 1);
+  CHECK(came_to.last.front().number == 21);
 }
 
 TEST_CASE("a process that is no rank brings no events", "[hook_message]") {
