@@ -32,6 +32,13 @@ constexpr int kLastChunks = 16;
 // this delay; reading each line by itself would cost ten times the CPU.
 constexpr auto kRest = std::chrono::microseconds(500);
 
+// What the job has written is lost if one call that fails is taken for the end: a terminal that has
+// ended fails again.
+ssize_t read_twice(int fd, char* to, std::size_t size) {
+  const ssize_t got = ::read(fd, to, size);
+  return got < 0 && errno != EAGAIN ? ::read(fd, to, size) : got;
+}
+
 std::string prefix_of(Rank rank, OutputPlan::Prefix prefix) {
   constexpr std::array kColours{36, 33, 32, 35, 34, 96};
   switch (prefix) {
@@ -192,11 +199,11 @@ JobOutput::State::Got JobOutput::State::read_chunk(JobStream& stream) {
   std::size_t size = 0;
   ssize_t got = 0;
   do {
-    got = ::read(stream.read_end.fd(), chunk_.get() + size, kChunk - size);
+    got = read_twice(stream.read_end.fd(), chunk_.get() + size, kChunk - size);
     if (got > 0) size += static_cast<std::size_t>(got);
   } while (got >= kPtyRead && size < kChunk);
   // A pseudo-terminal says EIO when no process has it open any more.
-  if (size == 0) return got < 0 && (errno == EAGAIN || errno == EINTR) ? Got::nothing : Got::end;
+  if (size == 0) return got < 0 && errno == EAGAIN ? Got::nothing : Got::end;
   take(stream, {chunk_.get(), size});
   return size == kChunk ? Got::whole_chunk : Got::part_of_chunk;
 }

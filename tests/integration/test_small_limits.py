@@ -107,7 +107,7 @@ class SmallLimits(SafelaunchTest):
                     self.assertRegex(run.stderr, rf"\Asafelaunch: .*ulimit -u {value} leaves safelaunch no room: it needs .*\n\Z")
 
 
-class InterruptedWaits(SafelaunchTest):
+class FailingCalls(SafelaunchTest):
     @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
     def test_an_interrupted_wait_for_a_child_loses_no_end(self):
         within = ["strace", "-f", "-qq", "-o", "/dev/null", "-b", "execve", "-e", "inject=wait4:error=EINTR:when=1"]
@@ -116,6 +116,24 @@ class InterruptedWaits(SafelaunchTest):
                 run = subprocess.run([*within, SAFELAUNCH, *ranks, "--", "sh", "-c", "exit 7"], stdin=subprocess.DEVNULL, capture_output=True,
                                      text=True, cwd=self.folder, env=self.environment(), timeout=60)
                 self.assertEqual(run.returncode, 7, run.stderr)
+
+    def traced(self, *options):
+        command = [SAFELAUNCH, "--", "sh", "-c", "echo one; exit 7"]
+        return subprocess.run(["strace", "-f", "-qq", "-b", "execve", *options, *command], stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, cwd=self.folder, env=self.environment(), timeout=60)
+
+    @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
+    def test_a_read_of_the_jobs_pipe_that_fails_once_loses_no_output(self):
+        """As the end of a terminal fails, that of no pipe."""
+        trace = os.path.join(self.folder, "trace")
+        self.traced("-e", "trace=read", "-o", trace)
+        with open(trace) as file:
+            reads = [line.split(maxsplit=1) for line in file]
+        reader = next(pid for pid, call in reads if '"one' in call)
+        number = [call for pid, call in reads if pid == reader].index(next(call for _, call in reads if '"one' in call))
+        for when in range(number - 2, number + 6):  # how often it reads before differs by a few
+            run = self.traced("-e", f"inject=read:error=EIO:when={when}", "-o", "/dev/null")
+            self.assertEqual((run.stdout, run.returncode), ("one\n", 7), f"{when}: {run.stderr}")
 
 
 if __name__ == "__main__":
