@@ -1,6 +1,6 @@
 """The barrier stands below `if rank == 0`; rank 1 waits in a queue."""
 EXPECTED = ['rank-missing']
-SAYS = ['[Rr]ank 1', 'barrier', 'job\\.py:\\d+ never_filled']
+SAYS = ['[Rr]ank 1', 'barrier', 'job\\.py:\\d+ in never_filled']
 
 
 def command(bench):

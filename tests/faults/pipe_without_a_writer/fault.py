@@ -1,6 +1,6 @@
 """Rank 1 opens a FIFO that nobody opens to write."""
 EXPECTED = ['rank-missing']
-SAYS = ['[Rr]ank 1', 'job\\.py:\\d+ reads']
+SAYS = ['[Rr]ank 1', 'job\\.py:\\d+ in reads']
 
 
 def command(bench):

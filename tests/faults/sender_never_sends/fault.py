@@ -1,6 +1,6 @@
 """Rank 0 receives what rank 1, which waits in a queue of its own, never sends."""
 EXPECTED = ['rank-missing']
-SAYS = ['[Rr]ank 1', 'job\\.py:\\d+ never_filled']
+SAYS = ['[Rr]ank 1', 'job\\.py:\\d+ in never_filled']
 
 
 def command(bench):
