@@ -299,8 +299,8 @@ CauseChoice by_state(const Case& now) {
     return the(now, cause::kHostOom, Certainty::confirmed);
   if (has_stopped(evidence)) return the(now, cause::kRankStopped, Certainty::confirmed);
   if (aborted_at_its_end(now)) return the(now, cause::kAbortAtExit, Certainty::confirmed);
-  for (const char* cause : {cause::kDriverSilent, cause::kStaleInitFile, cause::kDifferentStores,
-                            cause::kRanksDisagree, cause::kMessagesInACircle})
+  for (const char* cause : {cause::kDriverSilent, cause::kStaleInitFile, cause::kRanksDisagree,
+                            cause::kMessagesInACircle})
     if (proved(evidence, cause)) return the(now, cause, Certainty::confirmed);
   if (evidence.failure.kind == FailureKind::stalled) return of_standstill(now);
   return {};

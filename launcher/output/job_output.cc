@@ -203,7 +203,7 @@ JobOutput::State::Got JobOutput::State::read_chunk(JobStream& stream) {
     if (got > 0) size += static_cast<std::size_t>(got);
   } while (got >= kPtyRead && size < kChunk);
   // A pseudo-terminal says EIO when no process has it open any more.
-  if (size == 0) return got < 0 && errno == EAGAIN ? Got::nothing : Got::end;
+  if (size == 0) return got < 0 && (errno == EAGAIN || errno == EINTR) ? Got::nothing : Got::end;
   take(stream, {chunk_.get(), size});
   return size == kChunk ? Got::whole_chunk : Got::part_of_chunk;
 }

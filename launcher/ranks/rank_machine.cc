@@ -134,6 +134,10 @@ void RankMachine::follow(const std::vector<watch::StageAction>& wanted) {
 
 void RankMachine::perform(const Failure& verdict) {
   TellVerdict tell{verdict};
+  if (knock_elsewhere(verdict)) {
+    tell.verdict.kind = FailureKind::different_stores;
+    tell.verdict.proof = different_stores(seen_.stores);
+  }
   for (MissingRank& one : tell.verdict.missing)
     if (const std::string below = worlds_.words(one.rank); !below.empty())
       one.doing += (one.doing.empty() ? "" : "; ") + below;
@@ -221,22 +225,37 @@ void RankMachine::hear_of_rank(Event event, const HookSpoke& from, TimePoint now
   if (entered != nullptr && entered->stage == Stage::rendezvous) check_stores(now);
 }
 
-// Where every rank of the world knocks at a store, none of them comes on its own to another one.
-// A rank that had a failure before may be on its way through several. Of two worlds the ranks that
-// came first may look like one.
+// A rank that knocks does not come on its own to another store. One that had a failure before may
+// be on its way through several. Of two worlds the ranks that came first may look like one.
+bool RankMachine::stays_at_its_store(Rank rank) const {
+  const watch::RankState* state = stages_.find(rank);
+  return state != nullptr && seen_.knocking.contains(rank) && state->waits_in(Stage::rendezvous) &&
+         state->claimed_world == stages_.world_size() && !state->raised() &&
+         !stages_.may_be_one_of_several_worlds();
+}
+
 void RankMachine::check_stores(TimePoint now) {
   const int world = stages_.world_size();
   if (!judging() || world < 2 || seen_.knocking.size() != static_cast<std::size_t>(world)) return;
-  if (stages_.may_be_one_of_several_worlds()) return;
-  for (const auto& [rank, store] : seen_.knocking) {
-    const watch::RankState* state = stages_.find(rank);
-    if (state == nullptr || !state->waits_in(Stage::rendezvous) || state->claimed_world != world ||
-        state->raised())
-      return;
-  }
-  if (ports_differ(seen_.knocking))
+  const bool all_stay = std::ranges::all_of(
+      seen_.knocking, [this](const auto& one) { return stays_at_its_store(one.first); });
+  if (all_stay && ports_differ(seen_.knocking))
     follow(
         stages_.contradict(FailureKind::different_stores, different_stores(seen_.knocking), now));
+}
+
+// Whether those that are missing knock at stores at which none of those is that wait for them: they
+// may have got through before the missing came.
+bool RankMachine::knock_elsewhere(const Failure& verdict) const {
+  const auto elsewhere = [&](const MissingRank& missing) {
+    return stays_at_its_store(missing.rank) && std::ranges::all_of(verdict.waiting, [&](Rank rank) {
+             const auto theirs = seen_.stores.find(rank);
+             return theirs != seen_.stores.end() &&
+                    ports_differ({*seen_.knocking.find(missing.rank), *theirs});
+           });
+  };
+  return verdict.kind == FailureKind::hung && !verdict.waiting.empty() &&
+         !verdict.missing.empty() && std::ranges::all_of(verdict.missing, elsewhere);
 }
 
 // Notes the store that a rank is given, and that it may never get into, and the backend.

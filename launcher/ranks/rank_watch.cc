@@ -22,6 +22,15 @@
 namespace safelaunch::ranks {
 namespace {
 
+// How a rank told of its collectives when an exception ended it.
+void put_end(watch::RankCollectives& own, const watch::RankCollectives& end) {
+  own.groups = end.groups;
+  if (!end.told) return;
+  own.told = true;
+  own.last = end.last;
+  own.members = end.members;
+}
+
 // cuInit takes ten seconds and more where eight GPUs have to be woken.
 constexpr Duration kDriverAnswersWithin{30'000};
 
@@ -239,14 +248,8 @@ void RankWatch::hear_answers(RankAnswers answers, Duration limit) {
     here.insert(*state.process());
     if (!answers.stacks.contains(rank)) answers.silent[rank] = state.activity(Clock::now());
   }
-  for (const auto& [rank, came_to] : machine_.seen().came_to) {
-    watch::RankCollectives& own = answers.collectives[rank];
-    own.groups = came_to.groups;
-    if (!came_to.told) continue;
-    own.told = true;
-    own.last = came_to.last;
-    own.members = came_to.members;
-  }
+  for (const auto& [rank, came_to] : machine_.seen().came_to)
+    put_end(answers.collectives[rank], came_to);
   // In training a look at every descriptor of the host would cost the job time.
   const bool trains = machine_.stages().training();
   if (!trains) answers.locks = find_lock_waits(answers, ranks_now());
@@ -289,6 +292,12 @@ std::optional<Failure> RankWatch::waiting_now() const {
 RanksSeen RankWatch::seen() const {
   RanksSeen seen = machine_.seen();
   seen.answers = answers_.answers();
+  // It may have answered just before it gave up.
+  for (const auto& [rank, came_to] : seen.came_to)
+    if (std::ranges::any_of(seen.raised, [rank = rank](const RankRaised& one) {
+          return one.rank == rank && is_timeout(one);
+        }))
+      put_end(seen.answers.collectives[rank], came_to);
   seen.nccl = nccl_.record();
   seen.cut_off_build = cut_off_build_;
   seen.unopened = unopened_;

@@ -83,23 +83,16 @@ void StallWatch::saw_output() {
 
 void StallWatch::answered(Rank rank, const watch::CountersAnswer& answer) {
   if (!stall_) return;
-  count(rank, counted_by(answer), Clock::now());
+  const RankCounted counted = counted_by(answer);
+  stall_->on_counters(rank, counted.collectives, Clock::now(), counted.uncounted);
   rearm();
-}
-
-// gloo counts the collective that has failed among the completed: no movement.
-void StallWatch::count(Rank rank, const RankCounted& counted, TimePoint now) {
-  const auto known = ranks_.find(rank);
-  const bool ends =
-      known != ranks_.end() && known->second.raised() && !known->second.raised()->traceback.empty();
-  if (!ends || !stall_->has_counted(rank))
-    stall_->on_counters(rank, counted.collectives, now, counted.uncounted);
 }
 
 void StallWatch::answered(int seat, const NodeCounts& counts) {
   if (!stall_ || counts.question != questions_ || unanswered_.erase(seat) == 0) return;
   const TimePoint now = Clock::now();
-  for (const auto& [rank, counted] : counts.ranks) count(rank, counted, now);
+  for (const auto& [rank, counted] : counts.ranks)
+    stall_->on_counters(rank, counted.collectives, now, counted.uncounted);
   take({counts.activities, counts.others_work ? std::optional(Activity::working) : std::nullopt});
   if (counts.wrote) stall_->on_output(now);
   stall_->on_unanswered(unanswered_.size());

@@ -243,29 +243,12 @@ void take_finished(const ranks::RanksSeen& ranks, diagnose::Evidence& evidence) 
       ranks.world_size > 0 && finished.size() >= static_cast<std::size_t>(ranks.world_size);
 }
 
-// Those that are missing cannot get into stores at which none of those is that wait for them.
-bool knock_elsewhere(const ranks::RanksSeen& ranks, const Failure& failure) {
-  const auto knocks_elsewhere = [&](const MissingRank& missing) {
-    const auto own = ranks.knocking.find(missing.rank);
-    return own != ranks.knocking.end() && std::ranges::all_of(failure.waiting, [&](Rank rank) {
-             const auto theirs = ranks.stores.find(rank);
-             return theirs != ranks.stores.end() && ranks::ports_differ({*own, *theirs});
-           });
-  };
-  return !failure.waiting.empty() && !failure.missing.empty() &&
-         failure.stage.value_or(Stage::collective) <= Stage::group &&
-         std::ranges::all_of(failure.missing, knocks_elsewhere);
-}
-
 // Ranks that are given different stores never meet: one has another MASTER_ADDR or MASTER_PORT. A
 // host may have several names, and a rank that is through may have been in another world.
 void take_stores(const ranks::RanksSeen& ranks, diagnose::Evidence& evidence) {
   if (!is_hang(evidence.failure.kind) || ranks.knocking.empty()) return;
   const std::string text = ranks::different_stores(ranks.stores);
-  if (!text.empty() && knock_elsewhere(ranks, evidence.failure))
-    evidence.confirmations.push_back({cause::kDifferentStores, text});
-  else if (!text.empty())
-    evidence.remarks.push_back(text);
+  if (!text.empty()) evidence.remarks.push_back(text);
   if (evidence.failure.missing.empty() && !ranks.unopened.empty())
     evidence.confirmations.push_back(
         {cause::kStoreNotOpened, "Nobody listens at " + ranks.unopened});

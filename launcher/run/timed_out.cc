@@ -101,8 +101,9 @@ std::optional<AttemptRecord> as_a_hang(AttemptRecord record) {
 
 std::optional<Failure> wait_before(const AttemptRecord& record) {
   const std::vector<RankRaised>& raised = record.ranks.raised_before;
-  if (!record.timed_out_before || raised.empty() || !is_timeout(raised.front()) ||
-      is_missing(*record.timed_out_before, raised.front().rank) || has_met(record.ranks))
+  if (!record.timed_out_before || record.timed_out_before->missing.empty() || raised.empty() ||
+      !is_timeout(raised.front()) || is_missing(*record.timed_out_before, raised.front().rank) ||
+      has_met(record.ranks))
     return std::nullopt;
   return record.timed_out_before;
 }

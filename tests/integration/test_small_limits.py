@@ -128,9 +128,9 @@ class FailingCalls(SafelaunchTest):
         trace = os.path.join(self.folder, "trace")
         self.traced("-e", "trace=read", "-o", trace)
         with open(trace) as file:
-            reads = [line.split(maxsplit=1) for line in file]
-        reader = next(pid for pid, call in reads if '"one' in call)
-        number = [call for pid, call in reads if pid == reader].index(next(call for _, call in reads if '"one' in call))
+            reads = [line.split(maxsplit=1) for line in file if "read(" in line]
+        number, reader = next((at, pid) for at, (pid, call) in enumerate(reads) if '"one' in call)
+        number = sum(pid == reader for pid, _ in reads[:number])
         for when in range(number - 2, number + 6):  # how often it reads before differs by a few
             run = self.traced("-e", f"inject=read:error=EIO:when={when}", "-o", "/dev/null")
             self.assertEqual((run.stdout, run.returncode), ("one\n", 7), f"{when}: {run.stderr}")

@@ -35,17 +35,21 @@ jax.distributed.initialize("127.0.0.1:" + os.environ["MASTER_PORT"], 2, rank, in
 """
 # All ranks give up: in different operations, or each in a message from the other.
 MEET_NEVER = """
-import datetime, sys, torch, torch.distributed as dist
+import datetime, sys, time, torch, torch.distributed as dist
 dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=5))
 rank, ones = dist.get_rank(), torch.ones(4)
 for step in range(30):
     dist.all_reduce(ones)
-if sys.argv[1] == "messages":
-    dist.recv(ones, src=1 - rank)
-elif rank == 0:
-    dist.broadcast(ones, src=1)
-else:
-    dist.reduce(ones, dst=1)
+try:
+    if sys.argv[1] == "messages":
+        dist.recv(ones, src=1 - rank)
+    elif rank == 0:
+        dist.broadcast(ones, src=1)
+    else:
+        dist.reduce(ones, dst=1)
+finally:
+    if sys.argv[1] == "messages":
+        time.sleep(3)  # whose end breaks the connection of one that has not given up yet
 """
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=2"]
 
@@ -83,7 +87,7 @@ class TimedOut(SafelaunchTest):
             self.assertIn("Collective 31 of group 0 is broadcast on rank 0, but reduce on rank 1", cause["explanation"], str(run))
         self.assertNotIn("training goes on", runs[1].err)  # gloo counts what has failed among the completed
         self.assertEqual(causes[2]["id"], "gloo-timeout", str(runs[2]))
-        self.assertRegex(causes[2]["explanation"], r"[Rr]anks 0 1 gave up, in job\.py:8 <module> → recv", str(runs[2]))
+        self.assertRegex(causes[2]["explanation"], r"[Rr]anks 0 1 gave up, in job\.py:9 <module> → recv", str(runs[2]))
 
     @unittest.skipUnless(importlib.util.find_spec("jax"), "jax is not installed")
     def test_JAX_that_gives_its_start_up_names_the_process_that_never_came(self):

@@ -339,6 +339,8 @@ class RankMachine {
   void take_back_guesses();
   void hear_raised_unnamed(ProcessId process, RankRaised raised, TimePoint now);
   void give_up(std::optional<Rank> rank, TimePoint now);
+  [[nodiscard]] bool stays_at_its_store(Rank rank) const;
+  [[nodiscard]] bool knock_elsewhere(const Failure& verdict) const;
   void check_stores(TimePoint now);
   void check_launcher(TimePoint now);
   [[nodiscard]] std::optional<TimePoint> launcher_waits_until() const;

@@ -51,7 +51,6 @@ class StallWatch {
   void rearm();
   void tick();
   void take(const TrainingLook::Seen& seen);
-  void count(Rank rank, const RankCounted& counted, TimePoint now);
   void ask();
   void look_for_ends();
 

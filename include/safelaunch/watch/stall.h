@@ -94,7 +94,6 @@ class Stall {
         progressed_at_(now) {}
 
   void on_output(TimePoint now);
-  [[nodiscard]] bool has_counted(Rank rank) const { return counters_.contains(rank); }
   void on_counters(Rank rank, Collectives counters, TimePoint now,
                    Uncounted stands = Uncounted::nothing);
   void on_activity(Rank rank, Activity activity, TimePoint now);

@@ -7,22 +7,25 @@ making of groups are in neither; a thread that still is in such a call shows the
 import json
 import sys
 
-from . import captures, groups, servers, serving, standing
+from . import captures, ending, groups, servers, serving, standing
 from .like_importlib_bootstrap import without_ours
 
 _LAST_OF_A_GROUP = 4  # collectives
 _LAST_OF_ALL = 64
 _MOST_MEMBERS = 4096  # of all groups together, so that the packet stays one
 _MOST_GROUPS = 64
-# An exception that came through one of these files ended a collective, unless it came through one of these calls.
-_OF_COLLECTIVES = ("torch/distributed/distributed_c10d.py", "torch/autograd/graph.py")
-_OF_MESSAGES = {"send", "recv", "batch_isend_irecv", "send_object_list", "recv_object_list"}
+_MOST_MEMBERS_AT_THE_END = 1024
+# An exception that one of these files has raised ended one of these collectives; in torch's own calls, that of their name.
+_CALLS = "torch/distributed/distributed_c10d.py"
+_INSIDE = ("torch/autograd/graph.py", "torch/distributed/fsdp/", "torch/distributed/_functional_collectives.py", "torch/_ops.py")
+_OF_TRAINING = ("all_reduce", "reduce_scatter", "all_gather", "broadcast")
 # A CUDA build has two. A group may have both backends, each with its own numbers from 1 on.
 _RECORDERS = (("_dump_fr_trace_json", ""), ("_dump_nccl_trace_json", " (nccl)"))
 # A group is made once all of its ranks have come.
 _MEETING = {"init_process_group", "_new_process_group_helper", "_store_based_barrier", "new_group", "_new_group_with_tag",
             *servers.MEET}
 _OPENING = ("TCPStore__init", "TCPStore__waitForWorkers")
+_told = {}  # the groups of the last answer
 
 
 def start():
@@ -37,7 +40,17 @@ def read():
     if library is None:
         return {"groups": {}, "waits": {}}
     waits = _waits_if_counted(library)
-    return {"groups": _groups(library), "waits": waits, "uncounted": _uncounted(waits)}
+    return {"groups": _held(_groups(library)), "waits": waits, "uncounted": _uncounted(waits)}
+
+
+def _held(groups):
+    """gloo counts a collective that has failed among the completed: where an exception ends the process, what was told before
+    holds until another one begins."""
+    global _told
+    begun = [[(name, counts["enqueued"]) for name, counts in one.items()] for one in (groups, _told)]
+    if not ending.failed() or begun[0] != begun[1]:
+        _told = groups
+    return _told
 
 
 def _uncounted(waits):
@@ -72,33 +85,36 @@ def _recorded(library, **wanted):
             yield backend, json.loads(dump(onlyActive=False, **wanted))
 
 
-def collectives():
+def collectives(most_members=_MOST_MEMBERS):
     """{"last": [[group, number, operation, state], …], "members": {group: ranks}}, the newest last; a
     collective's number is the same on all ranks of its group. Ask a rank that hangs, and only once:
     reading the whole recorder takes 30 milliseconds, and on a GPU looks at its events. While the program
     captures a CUDA graph there is no answer but an empty one."""
     last = _last_of_each_group([_entry(*one) for one in recorded()])
-    return {"last": last, "members": _members({entry[0] for entry in last})}
+    return {"last": last, "members": _members({entry[0] for entry in last}, most_members)}
 
 
 def at_the_end(error):
     """{"groups"} as read() has them, and of gloo what collectives() has: where this exception ends the process. gloo
-    counts a collective that has failed among the completed; here it is not finished."""
+    counts a collective that has failed among the completed; the last one is not, where the exception shows that it has failed."""
     told = {"groups": dict(list(read()["groups"].items())[:_MOST_GROUPS])}
-    if "gloo" not in str(error):
+    if "gloo/" not in str(error):
         return told
-    told.update(collectives())
-    completed = [entry for entry in told["last"] if entry[3] == "finished"]
-    if completed and _ended_a_collective(error):
-        completed[-1][3] = "started"
+    told.update(collectives(_MOST_MEMBERS_AT_THE_END))
+    of_gloo = [entry for entry in told["last"] if not entry[0].endswith(_RECORDERS[1][1])]
+    if of_gloo and all(entry[3] == "finished" for entry in of_gloo) and _ended(error, of_gloo[-1][2]):
+        of_gloo[-1][3] = "started"
     return told
 
 
-def _ended_a_collective(error):
+def _ended(error, operation):
+    """Whether the exception was raised by a collective of this operation, as the recorder names it."""
     import traceback
 
-    calls = [frame.name for frame in traceback.extract_tb(error.__traceback__) if frame.filename.endswith(_OF_COLLECTIVES)]
-    return bool(calls) and _OF_MESSAGES.isdisjoint(calls)
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    if frame.filename.endswith(_CALLS):
+        return frame.name in [operation + more for more in ("", "_into_tensor", "_tensor", "_single")]
+    return operation in _OF_TRAINING and any(file in frame.filename for file in _INSIDE)
 
 
 def recorded():
@@ -127,11 +143,11 @@ def _last_of_each_group(entries):
     return kept[::-1]
 
 
-def _members(names):
+def _members(names, room):
     """The global ranks of the groups with those names."""
     c10d = sys.modules.get("torch.distributed.distributed_c10d")
     world = getattr(c10d, "_world", None)
-    members, room = {}, _MOST_MEMBERS
+    members = {}
     for group, ranks in list(getattr(world, "pg_group_ranks", {}).items()):
         for backend in {backend for _, backend in _RECORDERS}:
             name = str(world.pg_names.get(group)) + backend

@@ -150,6 +150,20 @@ TEST_CASE("ranks that all knock at stores with other ports are told apart at onc
         "the ranks were given different stores: rank 0 127.0.0.1:40345, rank 1 127.0.0.1:48829");
 }
 
+TEST_CASE("a rank that cannot get into another store than the others did is told apart from them",
+          "[rank_machine]") {
+  RankStory job;
+  job.waits(0, Stage::rendezvous, "127.0.0.1:40345");
+  job.reaches(0, Stage::rendezvous);
+  job.waits(0, Stage::group, "gloo");
+  const bool elsewhere = GENERATE(true, false);
+  job.waits(1, Stage::rendezvous, elsewhere ? "127.0.0.2:48829" : "127.0.0.2:40345");
+  job.pass(10min);
+  REQUIRE(job.all<TellVerdict>().size() == 1);
+  const FailureKind kind = job.all<TellVerdict>().front().verdict.kind;
+  CHECK(kind == (elsewhere ? FailureKind::different_stores : FailureKind::hung));
+}
+
 TEST_CASE("the first ranks of two worlds below one launcher are no world with two stores",
           "[rank_machine]") {
   RankStory job({.stages = {.world_size = 4}, .hook = true});

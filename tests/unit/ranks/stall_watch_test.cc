@@ -82,19 +82,6 @@ TEST_CASE("a silent job that finishes collectives is not reported", "[stall_watc
   CHECK(training.reports.empty());
 }
 
-TEST_CASE("what a rank counts that ends by an exception is no movement", "[stall_watch]") {
-  Training training(kSoon);
-  const RankRaised raised{Rank{0}, {}, "RuntimeError", "Timed out", "Traceback …\n", true};
-  std::int64_t finished = 1;
-  training.on_question = [&] {
-    training.answer(Rank{0}, 9, finished++);  // gloo counts those that failed
-    training.ranks[Rank{0}].raise(raised);
-  };
-  training.watch.begin(1);
-  training.run_until([&] { return !training.reports.empty(); });
-  CHECK(finished > 1);
-}
-
 TEST_CASE("where all ranks have ended, the launcher may take its time", "[stall_watch]") {
   Training training(kSoon);
   const ProcessId process{71, 5};
