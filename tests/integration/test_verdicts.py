@@ -77,14 +77,14 @@ class NothingToHeal(SafelaunchTest):
     def test_no_attempt_follows_a_schedulers_warning(self):
         """Slurm's `--signal=USR1@120`: the script saves, and must not be started again."""
         script = self.script("""import os, signal
-signal.signal(signal.SIGUSR1, lambda *_: None)
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
 import torch.distributed
 open("ready-" + os.environ["RANK"], "w").close()
-signal.pause()
+signal.sigwait([signal.SIGUSR1])
 torch.distributed.init_process_group("nccl")
 """)
         job = self.start(*TWO_RANKS, script)
-        wait_until(lambda: all((self.folder / f"ready-{rank}").exists() for rank in (0, 1)), what="the handlers")
+        wait_until(lambda: all((self.folder / f"ready-{rank}").exists() for rank in (0, 1)), what="both ranks")
         job.send_signal(signal.SIGUSR1)
         run = self.finish(job)
         self.assert_one_attempt(run, 1, "nccl-not-built")
