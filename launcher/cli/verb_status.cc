@@ -80,14 +80,14 @@ constexpr const char* kDriver = "/libcuda.so";
 
 void LiveRanks::look(report::RunStatus& status) {
   const bool first = seen_.empty();
+  if (first) ask(status);  // a rank's first answer costs it time, which would look like work
   look_once(status);
-  if (seen_.empty()) return;
-  ask(status);
+  if (seen_.empty()) return asked_hooks_.reset();
   if (first) {
     std::this_thread::sleep_for(kBetweenLooks);
     look_once(status);
-    ask(status);
   }
+  ask(status);
   look_at_gpus();
   tell(status);
 }

@@ -105,6 +105,11 @@ TRAINS = """
     trains()
     dist.destroy_process_group()
 """
+ENDS_WHEN_TOLD = """
+    import sys, torch
+    print("ready", flush=True)
+    sys.stdin.readline()
+"""
 MANY_COLLECTIVES = TRAINS.replace("    dist.all_reduce", "    for _ in range(100): dist.all_reduce")
 
 
@@ -391,6 +396,25 @@ assert signal.sigtimedwait({signal.SIGUSR1}, 20) is not None
             self.assertEqual(process.returncode, 0)
             self.assertEqual(collector.drained().workers[0].names()[-1], "exit")
             self.assert_no_fault(collector)
+
+    def test_a_rank_that_ends_in_the_middle_of_an_answer_ends_well(self):
+        for _ in range(3):
+            with Collector() as collector:
+                process = self.train_until_ready(collector, ENDS_WHEN_TOLD)
+                worker = collector.wait_for_worker("imported")
+                asker = threading.Thread(target=self.asks_without_end, args=(worker,))
+                asker.start()
+                worker.wait_for("counters")
+                process.communicate("\n")
+                asker.join()
+                self.assertEqual(process.returncode, 0)  # it aborts if the interpreter ends while a thread is inside torch
+
+    def asks_without_end(self, worker):
+        try:
+            while True:
+                worker.connection.send(b'{"q": "counters", "id": 1}')
+        except OSError:
+            pass  # it has ended
 
     def wait_until_no_thread_is_ours(self, pid, seconds=30):
         end = time.monotonic() + seconds

@@ -186,11 +186,19 @@ class SafelaunchTest(unittest.TestCase):
         try:
             out, err = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
+            account = self.account_of(process)
             process.kill()
             out, err = process.communicate()
-            self.fail(f"no end within {timeout} s\n{out}\n{err}")
+            self.fail(f"no end within {timeout} s\n{account}\n{out}\n{err}")
         return Run(process.returncode, (out or b"").decode(errors="replace"), (err or b"").decode(errors="replace"),
                    process.run_directory, time.monotonic() - process.began)
+
+    def account_of(self, process):
+        """The last of what the run has noted, and what each thread of safelaunch waits in."""
+        events = process.run_directory / "events.jsonl"
+        noted = events.read_text().splitlines()[-30:] if events.exists() else ["no events.jsonl"]
+        tasks = pathlib.Path(f"/proc/{process.pid}/task").iterdir()
+        return "\n".join([*noted, *(f"{task.name} in {(task / 'wchan').read_text()}" for task in tasks)])
 
     def run_safelaunch(self, *words, timeout=180, **options):
         return self.finish(self.start(*words, **options), timeout)

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -108,10 +109,14 @@ class OurJobs(StacksTest):
                 self.assertIn(ranks[rank]["collectives"], (18, 19, 20))
             self.assertRegex(self.stacks().stdout,
                              r"rank 1 \(pid \d+\): in job.py:\d+ loads_data; in training; (18|19|20) collectives finished")
-            status = subprocess.run([SAFELAUNCH, "status"], env=self.environment(), cwd=self.folder, capture_output=True, text=True,
-                                    timeout=120)
-            self.assertIn("0.0 collectives a second", status.stdout)
-            self.assertRegex(status.stdout, r"rank 1 .* idling, in job.py:\d+ loads_data\n")
+            told = []
+
+            def is_idling():  # after the questions, which cost the rank some processor time
+                told.append(self.verb("status"))
+                return re.search(r"rank 1 .* idling, in job.py:\d+ loads_data\n", told[-1])
+
+            wait_until(is_idling, what="rank 1 idling in its place")
+            self.assertIn("0.0 collectives a second", told[-1])
         finally:
             job.terminate()
             self.finish(job)

@@ -69,10 +69,11 @@ def _serve():
 def _answer_all():
     request = channel.receive()
     while request:
-        try:
-            _answer(request)
-        except Exception as error:  # this question has no answer; the next one may have
-            channel.fault("answers", error)
+        with channel.answering():
+            try:
+                _answer(request)
+            except Exception as error:  # this question has no answer; the next one may have
+                channel.fault("answers", error)
         request = channel.receive()
 
 
@@ -112,16 +113,15 @@ def threads():
 
 def _handled():
     """The exception that a thread handles, the main thread's first: the program's `finally` may wait for ever, and
-    nobody would ever see why. `leaves`: it goes on to the caller then. (Python tells of them from 3.10 on.)"""
+    nobody would ever see why. `leaves`: it goes on to the caller then."""
     main = _stack_of(sys._current_frames().get(main_thread))
     for error in ending.reported():
         if error.__traceback__ is not None and error.__traceback__.tb_frame not in main:  # what waits is an atexit function
             return _told(error, leaves=True)
-    current = getattr(sys, "_current_exceptions", dict)()
+    current = ending.handled()
     for ident in sorted(current, key=lambda ident: ident != main_thread):
-        error = current[ident][1] if isinstance(current[ident], tuple) else current[ident]
-        if isinstance(error, Exception) and ident != native.get_ident():
-            return _told(error)
+        if isinstance(current[ident], Exception) and ident != native.get_ident():
+            return _told(current[ident])
     return {}
 
 

@@ -12,6 +12,7 @@ from . import native
 from .json_writer import encode, integer
 
 _QUEUE = 64  # packets that wait for a safelaunch which is slow to read
+_LONGEST_ANSWER = 5  # seconds for which an answer that is stuck inside torch delays the exit
 _SEND_FLAGS = 0x40 | 0x4000  # MSG_DONTWAIT, and MSG_NOSIGNAL because programs reset SIGPIPE
 _RANK_VARIABLES = (("rank", "RANK"), ("world", "WORLD_SIZE"), ("local_rank", "LOCAL_RANK"))
 
@@ -22,6 +23,7 @@ class _Connection:
     def __init__(self):
         self.pid = os.getpid()
         self.lock = native.RLock()  # re-entrant, because a signal handler may emit while we do
+        self.answering = native.allocate_lock()
         self.socket = None
         self.inode = 0
         self.waiting = []
@@ -94,6 +96,11 @@ def receive():
         return b""
 
 
+def answering():
+    """A lock to hold while a question is answered: end() waits for it, and nothing is answered from then on."""
+    return _connection.answering
+
+
 def stop_receiving():
     """Ends receive() in whichever thread waits there. A request then fails with EPIPE."""
     opened = _connection.socket
@@ -106,9 +113,11 @@ def stop_receiving():
 
 def end():
     """The last event is sent. The descriptor stays open, so that its end is the end of the process;
-    only Python's object lets go of it, or the interpreter would warn of an unclosed socket."""
+    only Python's object lets go of it, or the interpreter would warn of an unclosed socket. A process aborts whose
+    interpreter ends while a thread is inside torch: an answer that is under way comes to its end first."""
     stop_receiving()
     connection = _of_this_process()
+    connection.answering.acquire(True, _LONGEST_ANSWER)
     connection.gone = True
     if connection.socket is not None:
         connection.socket.detach()

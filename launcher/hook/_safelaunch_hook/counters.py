@@ -16,7 +16,6 @@ _MOST_MEMBERS = 4096  # of all groups together, so that the packet stays one
 _MOST_GROUPS = 64
 _MOST_MEMBERS_AT_THE_END = 1024
 # An exception that one of these files has raised ended one of these collectives; in torch's own calls, that of their name.
-_CALLS = "torch/distributed/distributed_c10d.py"
 _INSIDE = ("torch/autograd/graph.py", "torch/distributed/fsdp/", "torch/distributed/_functional_collectives.py", "torch/_ops.py")
 _OF_TRAINING = ("all_reduce", "reduce_scatter", "all_gather", "broadcast")
 # A CUDA build has two. A group may have both backends, each with its own numbers from 1 on.
@@ -44,13 +43,19 @@ def read():
 
 
 def _held(groups):
-    """gloo counts a collective that has failed among the completed: where an exception ends the process, what was told before
-    holds until another one begins."""
+    """gloo counts a collective that has failed among the completed: where an exception ends the process, or gloo's is being
+    handled, what was told before holds until another one begins."""
     global _told
+    fails = ending.failed() or any(_is_gloos(error) for error in ending.handled().values())
     begun = [[(name, counts["enqueued"]) for name, counts in one.items()] for one in (groups, _told)]
-    if not ending.failed() or begun[0] != begun[1]:
+    if not fails or begun[0] != begun[1]:
         _told = groups
     return _told
+
+
+def _is_gloos(error):
+    """Asks nothing of the exception that a program may have written: it is still at work on it."""
+    return isinstance(error, RuntimeError) and any(isinstance(word, str) and "gloo/" in word for word in error.args)
 
 
 def _uncounted(waits):
@@ -98,7 +103,7 @@ def at_the_end(error):
     """{"groups"} as read() has them, and of gloo what collectives() has: where this exception ends the process. gloo
     counts a collective that has failed among the completed; the last one is not, where the exception shows that it has failed."""
     told = {"groups": dict(list(read()["groups"].items())[:_MOST_GROUPS])}
-    if "gloo/" not in str(error):
+    if not _is_gloos(error):
         return told
     told.update(collectives(_MOST_MEMBERS_AT_THE_END))
     of_gloo = [entry for entry in told["last"] if not entry[0].endswith(_RECORDERS[1][1])]
@@ -111,10 +116,10 @@ def _ended(error, operation):
     """Whether the exception was raised by a collective of this operation, as the recorder names it."""
     import traceback
 
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    if frame.filename.endswith(_CALLS):
-        return frame.name in [operation + more for more in ("", "_into_tensor", "_tensor", "_single")]
-    return operation in _OF_TRAINING and any(file in frame.filename for file in _INSIDE)
+    frames = traceback.extract_tb(error.__traceback__)  # none where it was never raised
+    if frames and frames[-1].filename.endswith(standing.CALLS):
+        return frames[-1].name in [operation + more for more in ("", "_into_tensor", "_tensor", "_single")]
+    return operation in _OF_TRAINING and any(file in frame.filename for frame in frames[-1:] for file in _INSIDE)
 
 
 def recorded():

@@ -7,7 +7,7 @@ import sys
 
 from . import sleeping
 
-_CALLS = "torch/distributed/distributed_c10d.py"
+CALLS = "torch/distributed/distributed_c10d.py"
 _PICKLING = ("_object_to_tensor", "_tensor_to_object")  # it works there, for minutes if need be
 _BELOW_A_CALL = 8  # frames: the rendezvous, and its store
 _WAIT = "wait"  # of Work
@@ -37,7 +37,7 @@ def calls():
 def _call_of(frame):
     """The innermost frame of torch.distributed's calls, unless it has gone on to something else."""
     for _ in range(_BELOW_A_CALL):
-        if frame is None or frame.f_code.co_filename.endswith(_CALLS):
+        if frame is None or frame.f_code.co_filename.endswith(CALLS):
             return frame
         frame = frame.f_back
     return None
