@@ -93,6 +93,7 @@ RanksJson json_of(const RankPicture& one) {
                       {"message", cut(one.raised->message, kLongestMessage)},
                       {"traceback", cut(one.raised->traceback, kLongestMessage)},
                       {"communication", one.raised->communication},
+                      {"after_a_kill", one.raised->after_a_kill},
                       {"where", cut(one.raised->where, kLongestDoing)}};
   return json;
 }
@@ -130,7 +131,7 @@ Result<RankPicture> rank_from(const RanksJson& json) {
                             text_of(*raised, "message", kLongestMessage),
                             text_of(*raised, "traceback", kLongestMessage),
                             is_true(*raised, "communication"),
-                            /*after_a_kill=*/false,
+                            is_true(*raised, "after_a_kill"),
                             text_of(*raised, "where", kLongestDoing)};
   return one;
 }

@@ -68,10 +68,10 @@ bool RankMachine::follows_a_kill(const RankRaised& raised) const {
          std::ranges::any_of(seen_.exits, is_kill);
 }
 
-void RankMachine::hear_raised(RankRaised raised, TimePoint now) {
+void RankMachine::hear_raised(RankRaised& raised, TimePoint now) {
   if (is_timeout(raised)) give_up(raised.rank, now);
-  raised.after_a_kill = follows_a_kill(raised);
-  note_raised(seen_.raised, std::move(raised));
+  raised.after_a_kill = raised.after_a_kill || follows_a_kill(raised);
+  note_raised(seen_.raised, raised);
 }
 
 // Of the ranks of a spawn, counted in the order of their start, or of a process that is no rank.

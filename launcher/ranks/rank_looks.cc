@@ -203,13 +203,13 @@ void RankMachine::take(const NodeSpoke& event, TimePoint now) {
 // A weighing looks at all ranks: of 8192 it takes some milliseconds, and the nodes send thousands
 // of pictures while they start. So it takes a bounded share of a CPU, however many they are.
 void RankMachine::weigh_other_nodes(TimePoint now) {
-  const std::vector<Event> news = std::exchange(unweighed_, {});
+  std::vector<Event> news = std::exchange(unweighed_, {});
   weigh_at_ = now + Duration(stages_.world_size() / kRanksWeighedInAMs);
   if (news.empty() || frozen_ || stages_.verdict()) return;
-  for (const Event& event : news) {
+  for (Event& event : news) {
     note_what_it_names(event);
     if (const auto* reached = std::get_if<StageReached>(&event)) record_stage(*reached);
-    if (const auto* raised = std::get_if<RankRaised>(&event)) hear_raised(*raised, now);
+    if (auto* raised = std::get_if<RankRaised>(&event)) hear_raised(*raised, now);
   }
   feed(news, now);
   for (const Event& event : news) {

@@ -206,7 +206,7 @@ void RankMachine::hear(const Event& event, const HookSpoke& from, TimePoint now)
 void RankMachine::hear_of_rank(Event event, const HookSpoke& from, TimePoint now) {
   note_what_it_names(event);
   if (const auto* reached = std::get_if<StageReached>(&event)) record_stage(*reached);
-  if (const auto* raised = std::get_if<RankRaised>(&event); raised && !is_helper(*raised))
+  if (auto* raised = std::get_if<RankRaised>(&event); raised && !is_helper(*raised))
     hear_raised(*raised, now);
   // A rank that begins again has not come to its end after all.
   if (const auto rank = rank_that_begins(event)) seen_.finished.erase(*rank);

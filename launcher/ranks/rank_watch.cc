@@ -233,7 +233,7 @@ void RankWatch::freeze() {
 void RankWatch::ask_ranks(const std::filesystem::path& directory, Duration limit, Whom whom) {
   const std::set<int> nodes = machine_.nodes_heard();
   nodes_answer_.cancel();
-  answers_.begin(nodes);
+  answers_.begin(nodes, Clock::now());
   if (!nodes.empty()) tell_(AskNodes{});
   inquiry_.begin(channel_.get(), who_can_answer(ranks_now(), Clock::now(), whom), kAfterVerdict,
                  directory, limit, machine_.seen().calls,

@@ -334,7 +334,7 @@ class RankMachine {
   void hear_of_rank(Event event, const HookSpoke& from, TimePoint now);
   void note_what_it_names(const Event& event);
   void hear_body(ProcessId process, const watch::HookMessage& message, TimePoint now);
-  void hear_raised(RankRaised raised, TimePoint now);
+  void hear_raised(RankRaised& raised, TimePoint now);
   [[nodiscard]] bool follows_a_kill(const RankRaised& raised) const;
   void take_back_guesses();
   void hear_raised_unnamed(ProcessId process, RankRaised raised, TimePoint now);

@@ -41,7 +41,8 @@ TEST_CASE("a picture of ranks reads back as it was", "[nodes]") {
   picture.blind = true;
   picture.ended = true;
   picture.status = Signaled{11};
-  picture.raised = RankRaised{Rank{3}, picture.process, "ValueError", "no\xff data", "Trace", true};
+  picture.raised =
+      RankRaised{Rank{3}, picture.process, "ValueError", "no\xff data", "Trace", true, true};
   const auto read = picture_from(to_text(NodePicture{2, {picture}}));
   REQUIRE(read.has_value());
   CHECK(read->attempt == 2);
@@ -49,6 +50,7 @@ TEST_CASE("a picture of ranks reads back as it was", "[nodes]") {
   picture.raised->message = "no\xEF\xBF\xBD data";  // JSON has no broken characters
   CHECK(read->ranks.front() == picture);
   CHECK(read->ranks.front().raised->communication);
+  CHECK(read->ranks.front().raised->after_a_kill);
   CHECK(read->ranks.front().status == std::optional<ExitStatus>(Signaled{11}));
 }
 

@@ -234,6 +234,8 @@ TEST_CASE("an exception after another rank was killed is told from one before", 
   REQUIRE(job.seen().raised.size() == 2);
   CHECK_FALSE(job.seen().raised.front().after_a_kill);
   CHECK(job.seen().raised.back().after_a_kill == (way == ExitStatus(Signaled{9})));
+  const auto for_the_leader = picture_of(job.machine().stages().ranks(), {});
+  CHECK(for_the_leader.front().raised->after_a_kill == (way == ExitStatus(Signaled{9})));
 }
 
 TEST_CASE("a rank that ends in order while the job is stopped has finished too", "[rank_machine]") {
