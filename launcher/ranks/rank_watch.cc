@@ -316,10 +316,11 @@ bool RankWatch::ranks_live() const {
 void RankWatch::ask_counters(int id) {
   if (!channel_) return;
   std::set<Rank> asked;
+  // The ranks of a server wait for the one that looks for requests.
+  const bool compares = !config_.stages.serves && stragglers_.wants_to_ask();
   for (const auto& [process, rank] : machine_.hooked()) {
     channel_->ask(process, watch::HookQuestion::counters, id);
-    if (stragglers_.wants_to_ask() && channel_->ask(process, watch::HookQuestion::arrivals, id))
-      asked.insert(rank);
+    if (compares && channel_->ask(process, watch::HookQuestion::arrivals, id)) asked.insert(rank);
   }
   if (!asked.empty()) stragglers_.begin(id, std::move(asked));
 }

@@ -5,6 +5,7 @@ vLLM itself is far too large for a test: a command of its name does what it does
 
 import os
 import signal
+import subprocess
 
 import server_stand_in
 from harness import SafelaunchTest, free_port, main, wait_until
@@ -57,6 +58,16 @@ class Servers(SafelaunchTest):
         run = self.finish(job)
         self.assert_status(run, 1)
         self.assertEqual(len(run.attempts), 1, str(run))
+
+    def test_an_idle_server_has_no_slow_rank(self):
+        job = self.serve("--stall-timeout", "4s", FAULT="idles")
+        self.up()
+        with self.assertRaises(subprocess.TimeoutExpired, msg="some rounds of questions"):
+            job.communicate(timeout=12)
+        self.let_it_end()
+        run = self.finish(job)
+        self.assert_status(run, 0)
+        self.assertNotIn("straggler", {event["e"] for event in run.events})
 
     def test_ctrl_c_ends_it_with_its_own_status(self):
         job = self.serve()
