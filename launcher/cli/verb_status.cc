@@ -80,9 +80,10 @@ constexpr const char* kDriver = "/libcuda.so";
 
 void LiveRanks::look(report::RunStatus& status) {
   const bool first = seen_.empty();
-  if (first) ask(status);  // a rank's first answer costs it time, which would look like work
+  // A rank's first answer costs it time, which would look like work.
+  if (first && !stacks::ranks_below(status.process).empty()) ask(status);
   look_once(status);
-  if (seen_.empty()) return asked_hooks_.reset();
+  if (seen_.empty()) return;
   if (first) {
     std::this_thread::sleep_for(kBetweenLooks);
     look_once(status);

@@ -215,6 +215,7 @@ class Recogniser {
 
   void serves(std::string_view name, std::span<const std::string> arguments) {
     if (!is_server(name, arguments)) return;
+    command_.is_server = true;
     command_.serves = tells_that_it_answers(arguments);
     command_.among_nodes = is_one_of_several_nodes(arguments);
   }

@@ -31,9 +31,6 @@ std::string awaited(const MissingRank& suspect, const RankAnswers& answers) {
   return text;
 }
 
-// Ranks that give up by the same timeout do so within it, each asked about when it does.
-constexpr Duration kAMoment = std::chrono::seconds(10);
-
 // The screen describes a few of the places at which ranks stand.
 constexpr std::size_t kMostPlaces = 3;
 
@@ -154,25 +151,21 @@ std::optional<Rank> RankQuestions::answered(ProcessId process,
   return rank;
 }
 
-void AnswersOfNodes::begin(std::set<int> nodes, TimePoint now) {
+void AnswersOfNodes::begin(std::set<int> nodes) {
   open_ = std::move(nodes);
   own_open_ = true;
-  is_first_ = true;
-  was_just_asked_ = asked_at_ && now - *asked_at_ < kAMoment;
-  asked_at_ = now;
+  former_ = true;
   ++question_;
 }
 
 // A rank that answered ten minutes ago stands elsewhere by now.
-void AnswersOfNodes::put_former_away() {
-  if (!std::exchange(is_first_, false)) return;
-  former_ = std::exchange(answers_, {});
-  if (!was_just_asked_) former_ = {};
+void AnswersOfNodes::forget_former() {
+  if (std::exchange(former_, false)) answers_ = {};
 }
 
 bool AnswersOfNodes::take_own(const RankAnswers& answers) {
   if (!std::exchange(own_open_, false)) return false;
-  put_former_away();
+  forget_former();
   answers_.locks = answers.locks;
   answers_.nameless = answers.nameless;
   put_before(answers_.stacks, answers.stacks);
@@ -183,7 +176,7 @@ bool AnswersOfNodes::take_own(const RankAnswers& answers) {
 
 bool AnswersOfNodes::take(int seat, const std::string& host, const RankAnswers& answers) {
   if (open_.erase(seat) == 0) return false;
-  put_former_away();
+  forget_former();
   answers_.stacks.insert(answers.stacks.begin(), answers.stacks.end());
   answers_.collectives.insert(answers.collectives.begin(), answers.collectives.end());
   answers_.silent.insert(answers.silent.begin(), answers.silent.end());
@@ -195,15 +188,6 @@ bool AnswersOfNodes::take(int seat, const std::string& host, const RankAnswers& 
 void AnswersOfNodes::close() {
   own_open_ = false;
   open_.clear();
-  for (auto& [rank, stack] : former_.stacks) {
-    if (answers_.stacks.contains(rank) || answers_.silent.contains(rank)) continue;
-    stack.handled.reset();  // which nobody holds back any more
-    answers_.stacks.emplace(rank, std::move(stack));
-    watch::RankCollectives& own = answers_.collectives[rank];
-    if (!own.told && own.groups.empty()) own = std::move(former_.collectives[rank]);
-  }
-  answers_.hosts.merge(former_.hosts);
-  former_ = {};
 }
 
 std::vector<watch::ExceptionTold> held_back(const RankAnswers& answers) {

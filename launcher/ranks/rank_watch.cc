@@ -233,7 +233,7 @@ void RankWatch::freeze() {
 void RankWatch::ask_ranks(const std::filesystem::path& directory, Duration limit, Whom whom) {
   const std::set<int> nodes = machine_.nodes_heard();
   nodes_answer_.cancel();
-  answers_.begin(nodes, Clock::now());
+  answers_.begin(nodes);
   if (!nodes.empty()) tell_(AskNodes{});
   inquiry_.begin(channel_.get(), who_can_answer(ranks_now(), Clock::now(), whom), kAfterVerdict,
                  directory, limit, machine_.seen().calls,
@@ -316,8 +316,7 @@ bool RankWatch::ranks_live() const {
 void RankWatch::ask_counters(int id) {
   if (!channel_) return;
   std::set<Rank> asked;
-  // The ranks of a server wait for the one that looks for requests.
-  const bool compares = !config_.stages.serves && stragglers_.wants_to_ask();
+  const bool compares = !config_.stages.is_server && stragglers_.wants_to_ask();
   for (const auto& [process, rank] : machine_.hooked()) {
     channel_->ask(process, watch::HookQuestion::counters, id);
     if (compares && channel_->ask(process, watch::HookQuestion::arrivals, id)) asked.insert(rank);

@@ -375,8 +375,6 @@ void take_launcher_words(job::Launcher launcher, const AttemptRecord& record,
   evidence.command_hides = job::hides_statuses(launcher) && !own;
 }
 
-// The status of a hung command, or of one that makes room for another profile, tells only how we
-// ended it.
 // Whose timeout ended the job, and where those stood that gave up.
 void take_given_up(const AttemptRecord& record, diagnose::Evidence& evidence) {
   const auto who = gave_up(record);
@@ -385,19 +383,21 @@ void take_given_up(const AttemptRecord& record, diagnose::Evidence& evidence) {
   for (const RankRaised& raised : record.ranks.raised)
     if (is_timeout(raised) && !raised.where.empty()) stood[raised.rank] = ", in " + raised.where;
   if (evidence.failure.timed_out) {
-    const std::string place = who->rank ? std::exchange(stood[*who->rank], {}) : "";
+    const auto stands = who->rank ? stood.extract(*who->rank) : decltype(stood)::node_type{};
+    const std::string place = stands ? stands.mapped() : "";
     evidence.remarks.push_back(
         who->rank
             ? fmt::format("rank {} gave up by a timeout of its own{}", who->rank->value, place)
             : "a watchdog of the job's own gave up, and its ranks were killed");
   }
   std::vector<AlikeRanks> places;
-  for (const auto& [rank, where] : stood)
-    if (!where.empty()) add_alike(places, rank, where);
+  for (const auto& [rank, where] : stood) add_alike(places, rank, where);
   for (const AlikeRanks& place : places)
     evidence.remarks.push_back(fmt::format("{} gave up{}", rank_list(place.ranks), place.words));
 }
 
+// The status of a hung command, or of one that makes room for another profile, tells only how we
+// ended it.
 bool ended_by_us(const AttemptRecord& record) {
   return record.gave_way || (record.verdict && is_stuck(record.verdict->kind));
 }

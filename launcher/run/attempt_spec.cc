@@ -329,6 +329,7 @@ AttemptSpec rules_of_watch(const AttemptInputs& inputs) {
   spec.stages = stages_of(plan, inputs.profile);
   spec.stages.awaited_nodes = nodes_awaited_by_launcher(inputs);
   spec.stages.nodes_have_met = inputs.agreed.has_value();
+  spec.stages.is_server = plan.command.is_server;
   // Only a hook says that a server answers.
   spec.stages.serves = plan.command.serves && inputs.hook && !inputs.hook->hook.empty();
   spec.start = plan.options.start_timeout.value_or(inputs.profile.timeouts.start);

@@ -110,6 +110,21 @@ ENDS_WHEN_TOLD = """
     print("ready", flush=True)
     sys.stdin.readline()
 """
+LEAVES_CYCLES = """
+    import sys, threading, torch
+    main, elsewhere = threading.get_ident(), []
+    class Cycle:
+        def __init__(self):
+            self.me = self
+        def __del__(self):
+            if threading.get_ident() != main:
+                elsewhere.append(1)
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for _ in range(300000):
+        Cycle()
+    sys.exit(7 if elsewhere else 0)
+"""
 MANY_COLLECTIVES = TRAINS.replace("    dist.all_reduce", "    for _ in range(100): dist.all_reduce")
 
 
@@ -399,15 +414,20 @@ assert signal.sigtimedwait({signal.SIGUSR1}, 20) is not None
 
     def test_a_rank_that_ends_in_the_middle_of_an_answer_ends_well(self):
         for _ in range(3):
-            with Collector() as collector:
-                process = self.train_until_ready(collector, ENDS_WHEN_TOLD)
-                worker = collector.wait_for_worker("imported")
-                asker = threading.Thread(target=self.asks_without_end, args=(worker,))
-                asker.start()
-                worker.wait_for("counters")
-                process.communicate("\n")
-                asker.join()
-                self.assertEqual(process.returncode, 0)  # it aborts if the interpreter ends while a thread is inside torch
+            self.assertEqual(self.status_while_asked(ENDS_WHEN_TOLD), 0)  # it aborts if the interpreter ends while a thread is inside torch
+
+    def test_what_a_program_leaves_to_the_garbage_collection_is_finalized_in_no_thread_of_ours(self):
+        self.assertEqual(self.status_while_asked(LEAVES_CYCLES), 0)
+
+    def status_while_asked(self, script):
+        with Collector() as collector:
+            process = self.train_until_ready(collector, script)
+            self.addCleanup(process.kill)
+            worker = collector.wait_for_worker("imported")
+            threading.Thread(target=self.asks_without_end, args=(worker,), daemon=True).start()
+            worker.wait_for("counters")
+            process.communicate("\n", timeout=PATIENCE)
+            return process.returncode
 
     def asks_without_end(self, worker):
         try:

@@ -141,6 +141,19 @@ class CapturesOfATorch(harness.HookTest):
             told = [name for name in collector.ranks()[0].names() if name.startswith("coll.")]
             self.assertEqual(told, ["coll.enter", "coll.queued", "coll.enter", "coll.done"])
 
+    def test_a_child_that_is_forked_while_its_parent_asks_can_ask(self):
+        path = harness.script("""
+            import os, sys, torch
+            from _safelaunch_hook import captures
+            captures._asking.acquire()
+            if os.fork() == 0:
+                os._exit(0 if captures.ask(lambda: True) else 7)
+            sys.exit(os.wait()[1] >> 8)
+        """)
+        with Collector() as collector:
+            result, = harness.run_ranks(path, harness.environment(collector), ranks=1)
+            self.assertEqual((result.code, result.out), (0, ""), result)
+
     def test_a_collective_that_is_called_before_the_replay_is_the_first(self):
         path = harness.script("""
             import torch, torch.distributed as dist

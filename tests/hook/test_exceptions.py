@@ -149,10 +149,10 @@ class Uncaught(harness.HookTest):
     dist.all_reduce(ones)
     if os.environ["CALL"] == "recv":
         dist.recv(ones, src=other)
-    elif other:
-        dist.broadcast(ones, src=1)
-    else:
-        dist.reduce(ones, dst=1)
+    try:
+        dist.broadcast(ones, src=1) if other else dist.reduce(ones, dst=1)
+    except RuntimeError as error:
+        raise ValueError("this step has failed") from error
 """)
         for call, last in (("collective", (["0", 2, "broadcast", "started"], ["0", 2, "reduce", "started"])),
                            ("recv", 2 * (["0", 1, "all_reduce", "finished"],))):

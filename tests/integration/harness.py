@@ -3,6 +3,7 @@
 SAFELAUNCH_BIN names the executable; the Python that runs the tests is the one whose torch is used.
 """
 
+import contextlib
 import ctypes
 import fcntl
 import glob
@@ -197,8 +198,10 @@ class SafelaunchTest(unittest.TestCase):
         """The last of what the run has noted, and what each thread of safelaunch waits in."""
         events = process.run_directory / "events.jsonl"
         noted = events.read_text().splitlines()[-30:] if events.exists() else ["no events.jsonl"]
-        tasks = pathlib.Path(f"/proc/{process.pid}/task").iterdir()
-        return "\n".join([*noted, *(f"{task.name} in {(task / 'wchan').read_text()}" for task in tasks)])
+        with contextlib.suppress(OSError):  # a thread may end meanwhile
+            for task in pathlib.Path(f"/proc/{process.pid}/task").iterdir():
+                noted.append(f"{task.name} in {(task / 'wchan').read_text()}")
+        return "\n".join(noted)
 
     def run_safelaunch(self, *words, timeout=180, **options):
         return self.finish(self.start(*words, **options), timeout)

@@ -155,7 +155,8 @@ struct Command {
   /// The number that the command asks for; a launcher may start fewer. nullopt: not known.
   std::optional<ProcessCount> processes_per_node;
   Descendants descendants = Descendants::all;
-  /// A server of models (vLLM's, SGLang's): its start is over once it answers requests.
+  bool is_server = false;  ///< of models (vLLM's, SGLang's)
+  /// It tells that it answers requests: its start is over once it does.
   bool serves = false;
   bool among_nodes = false;  ///< a server that is one of several nodes by its own arguments
 

@@ -92,9 +92,8 @@ class RankQuestions {
 class AnswersOfNodes {
  public:
   /// A question was asked of our ranks and of these nodes. The answers to the previous question
-  /// stay available until the first answer to this one arrives, and those of ranks that have ended
-  /// since are kept where it was asked a moment ago.
-  void begin(std::set<int> nodes, TimePoint now);
+  /// stay available until the first answer to this one arrives.
+  void begin(std::set<int> nodes);
   /// Grows with each question.
   [[nodiscard]] int question() const { return question_; }
 
@@ -107,16 +106,13 @@ class AnswersOfNodes {
   [[nodiscard]] const RankAnswers& answers() const { return answers_; }
 
  private:
-  void put_former_away();
+  void forget_former();
 
   std::set<int> open_;
   bool own_open_ = false;
-  bool is_first_ = false;  ///< `answers_` are still those to the question before
-  bool was_just_asked_ = false;
-  std::optional<TimePoint> asked_at_;
+  bool former_ = false;  ///< `answers_` are still those to the question before
   int question_ = 0;
   RankAnswers answers_;
-  RankAnswers former_;  ///< of a moment ago
 };
 
 /// The exceptions that ranks handle while they wait, and that nobody sees before these waits end:

@@ -108,6 +108,7 @@ struct StagesConfig {
   /// The agents of all those nodes have met, and started their launchers; else none but this node
   /// has shown itself.
   bool nodes_have_met = false;
+  bool is_server = false;  ///< its ranks wait for the one that looks for requests
   /// The job is a server, and will say that it answers requests: until then it starts, whatever
   /// collectives its ranks have behind them.
   bool serves = false;

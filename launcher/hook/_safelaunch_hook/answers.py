@@ -15,6 +15,7 @@ _FRAMES = 60  # of the main thread
 _FRAMES_OF_OTHERS = 12
 _OUTERMOST = 20  # of them are the outermost ones: below a deep import they are the program's own
 _THREADS = 30
+_LONGEST_REQUEST = 4096
 # Functions that wait for a lock file: the end of their file, their name, and the variables that may hold its
 # path: a local one, or one of `self`.
 _WAITS_FOR_LOCK = (("torch/utils/file_baton.py", "wait", ("self.lock_file_path",)),
@@ -46,8 +47,8 @@ def start_thread(function):
 def name_thread():
     """Gives the calling thread its name."""
     try:
-        with open("/proc/thread-self/comm", "w") as file:
-            file.write("safelaunch")
+        with open("/proc/thread-self/comm", "wb") as file:
+            file.write(b"safelaunch")
     except OSError:
         pass
 
@@ -67,14 +68,33 @@ def _serve():
 
 
 def _answer_all():
-    request = channel.receive()
-    while request:
-        with channel.answering():
-            try:
-                _answer(request)
-            except Exception as error:  # this question has no answer; the next one may have
-                channel.fault("answers", error)
-        request = channel.receive()
+    """Without the garbage collection: what the program has left to it may be bound to the thread that made it (sqlite3).
+    While it is on nothing is made here that could begin one."""
+    import gc
+
+    answering, receiver = channel.answering(), channel.receiver()
+    while receiver is not None:
+        request = _receive(receiver)
+        if not request:
+            return
+        answering.acquire()  # where this process has come to its end, for ever
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            _answer(request)
+        except Exception as error:  # this question has no answer; the next one may have
+            channel.fault("answers", error)
+        receiver = channel.receiver()
+        if collects:
+            gc.enable()
+        answering.release()
+
+
+def _receive(receiver):
+    try:
+        return receiver.recv(_LONGEST_REQUEST)
+    except OSError:
+        return b""
 
 
 def _answer(request):
@@ -113,15 +133,16 @@ def threads():
 
 def _handled():
     """The exception that a thread handles, the main thread's first: the program's `finally` may wait for ever, and
-    nobody would ever see why. `leaves`: it goes on to the caller then."""
+    nobody would ever see why. `leaves`: it goes on to the caller then. (Python tells of them from 3.10 on.)"""
     main = _stack_of(sys._current_frames().get(main_thread))
     for error in ending.reported():
         if error.__traceback__ is not None and error.__traceback__.tb_frame not in main:  # what waits is an atexit function
             return _told(error, leaves=True)
-    current = ending.handled()
+    current = getattr(sys, "_current_exceptions", dict)()
     for ident in sorted(current, key=lambda ident: ident != main_thread):
-        if isinstance(current[ident], Exception) and ident != native.get_ident():
-            return _told(current[ident])
+        error = current[ident][1] if isinstance(current[ident], tuple) else current[ident]
+        if isinstance(error, Exception) and ident != native.get_ident():
+            return _told(error)
     return {}
 
 

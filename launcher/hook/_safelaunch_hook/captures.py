@@ -3,12 +3,13 @@
 Such a question (cudaEventQuery) makes a capture in the mode "global", which is torch's default, fail, from
 whichever thread it comes. What is captured runs later: when the graph is replayed.
 """
+import os
 import weakref
 
 from . import native
 from .patching import quietly, wrapper
 
-_LONGEST_WAIT = 5  # seconds for which a question that is stuck inside torch delays a capture
+_LONGEST_WAIT = 5  # seconds for which a question that is stuck inside torch delays a capture, and other questions
 _asking = native.allocate_lock()
 _under_way = []  # the graph of each capture
 _watched = []
@@ -27,8 +28,20 @@ def are_under_way():
 
 def ask(question):
     """Gives the answer, or None while a capture is under way. A capture that is to begin waits for it."""
-    with _asking:
+    asking = _asking
+    if not asking.acquire(True, _LONGEST_WAIT):
+        return None
+    try:
         return None if _under_way else question()
+    finally:
+        asking.release()
+
+
+def _forget():
+    """In a forked child: who was asking is not here."""
+    global _asking
+    _asking = native.allocate_lock()
+    del _under_way[:]
 
 
 class Replay:
@@ -69,3 +82,7 @@ def _end(args, kwargs):
 def _ended(_):
     if _under_way:
         _under_way.pop()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

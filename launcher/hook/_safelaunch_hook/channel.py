@@ -28,6 +28,7 @@ class _Connection:
         self.inode = 0
         self.waiting = []
         self.dropped = 0
+        self.ending = False
         self.gone = not os.environ.get("SAFELAUNCH_HOOK")
         self.rank = {}  # the program's own words on its rank; until then the environment counts
 
@@ -86,14 +87,11 @@ def is_connected():
         return connection.socket is not None
 
 
-def receive():
-    """Waits for a request; empty when there will be none any more. Where the program has closed our
-    descriptor, the thread that waits here is all that keeps the connection: it ends with this."""
+def receiver():
+    """The socket at which to wait for a request; it gives nothing when there will be none any more. None where the program
+    has closed our descriptor: the thread that waits is then all that keeps the connection, and it ends with this."""
     opened = _connection.socket
-    try:
-        return opened.recv(4096) if opened and _is_ours(opened, _connection.inode) else b""
-    except OSError:
-        return b""
+    return opened if opened and _is_ours(opened, _connection.inode) else None
 
 
 def answering():
@@ -101,8 +99,13 @@ def answering():
     return _connection.answering
 
 
+def is_ending():
+    """Whether end() waits."""
+    return _connection.ending
+
+
 def stop_receiving():
-    """Ends receive() in whichever thread waits there. A request then fails with EPIPE."""
+    """Ends the wait for a request, in whichever thread it is. A request then fails with EPIPE."""
     opened = _connection.socket
     if opened and _connection.pid == os.getpid():  # a parent's end is not ours to close
         try:
@@ -117,10 +120,13 @@ def end():
     interpreter ends while a thread is inside torch: an answer that is under way comes to its end first."""
     stop_receiving()
     connection = _of_this_process()
-    connection.answering.acquire(True, _LONGEST_ANSWER)
-    connection.gone = True
-    if connection.socket is not None:
-        connection.socket.detach()
+    connection.ending = True
+    try:
+        connection.answering.acquire(True, _LONGEST_ANSWER)
+    finally:  # a signal's handler may raise meanwhile
+        connection.gone = True
+        if connection.socket is not None:
+            connection.socket.detach()
 
 
 def arguments():

@@ -25,6 +25,7 @@ _MEETING = {"init_process_group", "_new_process_group_helper", "_store_based_bar
             *servers.MEET}
 _OPENING = ("TCPStore__init", "TCPStore__waitForWorkers")
 _told = {}  # the groups of the last answer
+_question = None
 
 
 def start():
@@ -43,19 +44,14 @@ def read():
 
 
 def _held(groups):
-    """gloo counts a collective that has failed among the completed: where an exception ends the process, or gloo's is being
-    handled, what was told before holds until another one begins."""
+    """gloo counts a collective that has failed among the completed: where an exception ends the process, what was told before
+    of a group holds until another one begins in it."""
     global _told
-    fails = ending.failed() or any(_is_gloos(error) for error in ending.handled().values())
-    begun = [[(name, counts["enqueued"]) for name, counts in one.items()] for one in (groups, _told)]
-    if not fails or begun[0] != begun[1]:
-        _told = groups
-    return _told
-
-
-def _is_gloos(error):
-    """Asks nothing of the exception that a program may have written: it is still at work on it."""
-    return isinstance(error, RuntimeError) and any(isinstance(word, str) and "gloo/" in word for word in error.args)
+    for name, before in _told.items() if ending.failed() else ():
+        if groups.get(name, {}).get("enqueued") == before["enqueued"]:
+            groups[name] = before
+    _told = groups
+    return groups
 
 
 def _uncounted(waits):
@@ -102,8 +98,11 @@ def collectives(most_members=_MOST_MEMBERS):
 def at_the_end(error):
     """{"groups"} as read() has them, and of gloo what collectives() has: where this exception ends the process. gloo
     counts a collective that has failed among the completed; the last one is not, where the exception shows that it has failed."""
+    from . import exceptions
+
     told = {"groups": dict(list(read()["groups"].items())[:_MOST_GROUPS])}
-    if not _is_gloos(error):
+    error = next((one for one in exceptions.chain(error) if "gloo/" in str(one)), None)
+    if error is None:
         return told
     told.update(collectives(_MOST_MEMBERS_AT_THE_END))
     of_gloo = [entry for entry in told["last"] if not entry[0].endswith(_RECORDERS[1][1])]
@@ -171,7 +170,9 @@ def _waits_if_counted(library):
 
 
 def _waits(library):
-    request, response = _question(library)
+    global _question
+    _question = _question or _make_question(library)
+    request, response = _question
     library._get_handler("wait_counter_values")(request, response)
     prefix = "pytorch.wait_counter."
     return {
@@ -180,7 +181,7 @@ def _waits(library):
     }
 
 
-def _question(library):
+def _make_question(library):
     """The handlers are made for torch's debug server; these two stand in for its connection."""
 
     class Request(library._Request):

@@ -54,13 +54,6 @@ def reported():
     return list(_reported)
 
 
-def handled():
-    """The exceptions that threads handle, by thread: what comes out of a `finally` may wait there for long. (Python tells
-    of them from 3.10 on.)"""
-    current = getattr(sys, "_current_exceptions", dict)()
-    return {ident: one[1] if isinstance(one, tuple) else one for ident, one in current.items()}
-
-
 def failed():
     """True if an exception ends this process."""
     return bool(_reported)

@@ -54,10 +54,10 @@ def leaves(error):
 def is_communication(error):
     """True for an error of the runtime (RuntimeError and its kin) that communication raised, and for
     an exception that was raised because of one."""
-    return any(_tells_of_communication(one) for one in _chain(error))
+    return any(_tells_of_communication(one) for one in chain(error))
 
 
-def _chain(error):
+def chain(error):
     """The exception, the one that led to it, and so on. A chain may be a ring: `raise e from e`."""
     chain = []
     while error is not None and len(chain) < _LONGEST_CHAIN and not any(error is known for known in chain):

@@ -33,7 +33,7 @@ def times_run(number):
 
 def read(path):
     try:
-        with open(path) as file:
-            return file.read()
-    except (OSError, UnicodeError):
+        with open(path, "rb") as file:  # as text it would warn of the encoding under -X warn_default_encoding
+            return file.read().decode("utf-8", "replace")
+    except OSError:
         return ""
