@@ -186,6 +186,9 @@ constexpr CauseLine kProofs[] = {
      "error: No such file or directory"},
     {"port-taken", "RuntimeError: [Errno 98] EADDRINUSE"},
     {"port-taken", "ERROR: Port `29500` is already in use."},
+    {"server-port-taken",
+     "ERROR:    [Errno 98] error while attempting to bind on address ('127.0.0.1', 30000): "
+     "[errno 98] address already in use"},
     {"own-port-taken", "OSError: [Errno 98] Address already in use"},
     {"own-port-taken", "zmq.error.ZMQError: Address already in use (addr='tcp://127.0.0.1:5555')"},
     {"name-resolution", "socket.gaierror: [Errno -3] Temporary failure in name resolution"},

@@ -27,6 +27,8 @@ struct NearMiss {
 constexpr NearMiss kNearMisses[] = {
     {"port-taken", "none", "OSError: [Errno 99] Cannot assign requested address"},
     {"port-taken", "none", "RuntimeError: cannot write the checkpoint (errno: 980)"},
+    {"server-port-taken", "port-taken",
+     "ERROR: error while attempting to bind on this address: address already in use"},
     {"own-port-taken", "port-taken",
      "RuntimeError: The server socket has failed to bind to [::]:29500 (errno: 98 - Address "
      "already "
