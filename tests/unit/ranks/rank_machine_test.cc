@@ -419,7 +419,7 @@ TEST_CASE("a standstill is a verdict only after the ranks were asked where they 
   SECTION("and nothing could be removed that they wait for") {
     job.on(PlacesTold{{}, "the lock of an extension's build: /x/lock", {}, "rm /x/lock"});
     REQUIRE(job.did<TellVerdict>());
-    const std::string& proof = job.all<TellVerdict>().front().verdict.proof;
+    const std::string proof = job.all<TellVerdict>().front().verdict.proof;
     CHECK(proof.ends_with("; the lock of an extension's build: /x/lock; rm /x/lock"));
   }
   SECTION("not where a lock may go that they wait for") {
