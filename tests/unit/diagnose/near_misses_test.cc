@@ -27,8 +27,9 @@ struct NearMiss {
 constexpr NearMiss kNearMisses[] = {
     {"port-taken", "none", "OSError: [Errno 99] Cannot assign requested address"},
     {"port-taken", "none", "RuntimeError: cannot write the checkpoint (errno: 980)"},
-    {"server-port-taken", "port-taken",
-     "ERROR: error while attempting to bind on this address: address already in use"},
+    {"server-port-taken", "none",
+     "ERROR:    [Errno 99] error while attempting to bind on address ('10.0.0.7', 30000): cannot "
+     "assign requested address"},
     {"own-port-taken", "port-taken",
      "RuntimeError: The server socket has failed to bind to [::]:29500 (errno: 98 - Address "
      "already "
