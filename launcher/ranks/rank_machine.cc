@@ -291,6 +291,9 @@ void RankMachine::hear_body(ProcessId process, const watch::HookMessage& message
     seen_.came_to[*message.rank] = ended->came_to;
   if (ended != nullptr && !message.rank) hear_raised_unnamed(process, ended->raised, now);
   if (std::holds_alternative<watch::HookServes>(message.body)) follow(stages_.server_is_up(now));
+  const auto* failed = std::get_if<watch::HookServeFailed>(&message.body);
+  if (failed != nullptr && rules_.stages.serves && !stages_.training())
+    actions_.push_back(ServeFailed{failed->status});
   if (message.rank && is_rank(*message.rank, process)) note_deed(*message.rank, message, now);
 }
 

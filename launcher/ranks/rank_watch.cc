@@ -100,6 +100,11 @@ std::string unopened_store(const std::map<Rank, std::string>& knocking,
   return found == knocking.end() ? std::string() : found->second;
 }
 
+bool is_our_child(ProcessId process) {
+  const auto facts = host::facts_of(process);
+  return facts && facts->parent == host::self().pid;
+}
+
 void take_answer(const RankAnswers& answers, stacks::KnownRank& known) {
   if (const auto seen = answers.stacks.find(known.rank); seen != answers.stacks.end()) {
     known.where = seen->second.where;
@@ -182,6 +187,9 @@ void RankWatch::open_channel() {
 
 // The processes above are read at once, because the one that has spoken may end at any moment.
 void RankWatch::on_hook_message(ProcessId process, const watch::HookMessage& message) {
+  // A helper may have a server of its own, without which the job goes on.
+  if (std::holds_alternative<watch::HookServeFailed>(message.body) && !is_our_child(process))
+    return;
   if (!message.rank || !machine_.wants_line(process, message))
     return take(HookSpoke{process, message});
   const watch::RankIdentity identity{*message.rank, message.world_size, message.local_rank};

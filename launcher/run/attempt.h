@@ -126,6 +126,7 @@ class Attempt final : Workers::Listener, output::JobOutput::Listener {
   void hear(const TrainingStalled& news) { take(news); }
   void hear(const TrainingMoves& news) { take(news); }
   void hear(const ranks::WaitTimedOut& news) { take(news); }
+  void hear(const ranks::ServeFailed& news) { take(news); }
   void hear(const ranks::ShowStatus& news);
   void hear(const ranks::ShowWaiting& news);
   void hear(const ranks::TellNotice& news) { tell(news.text); }

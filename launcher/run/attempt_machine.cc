@@ -27,6 +27,9 @@ constexpr Duration kAnswersBeforeSignal{250};
 // Most jobs end at once after a signal, and what they say then is enough.
 constexpr Duration kUnexplainedSilence{2'000};
 
+// A server that cannot listen ends by itself, or waits for its ranks for ever.
+constexpr Duration kServerEnds{10'000};
+
 // A rank that ends by the same signal later than this was told so by somebody else.
 constexpr Duration kActsOnSignalWithin{60'000};
 
@@ -173,6 +176,14 @@ void AttemptMachine::take(const WaitTimedOut& event, TimePoint now) {
   outcome_.timed_out = event.wait.value_or(std::move(wait));
   outcome_.timed_out_at = now;
   if (!running->stall) actions_.push_back(AskRanks{kAnswersWithin});
+}
+
+void AttemptMachine::take(const ServeFailed& event, TimePoint now) {
+  const auto* running = std::get_if<Running>(&state_);
+  if (running == nullptr || running->launcher_reacts_until) return;
+  note_failure(now);
+  outcome_.command = Exited{event.status};
+  state_ = Running{now + kServerEnds, {}, true};
 }
 
 void AttemptMachine::take(const RanksAnswered& event, TimePoint now) {
@@ -366,7 +377,13 @@ void AttemptMachine::take(const OutputDrained&, TimePoint) {
 void AttemptMachine::take(const AttemptTimePassed&, TimePoint now) {
   const auto due = deadline();
   if (!due || now < *due) return;
-  if (is<Running>()) return stop_lost();
+  if (const auto* running = std::get_if<Running>(&state_)) {
+    if (running->cannot_serve)
+      actions_.push_back(TellUser{
+          fmt::format("the server cannot listen, and has not ended within {}: it is ended now",
+                      describe_duration(kServerEnds))});
+    return stop_lost();
+  }
   if (is<Draining>()) return take(OutputDrained{}, now);
   auto& stopping = std::get<Stopping>(state_);
   stopping.explain_at.reset();

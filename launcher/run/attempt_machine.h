@@ -57,6 +57,7 @@ struct VerdictFell {
   bool ras_may_be_asked = false;  ///< see may_ask_ras_about()
 };
 using ranks::RanksAnswered;
+using ranks::ServeFailed;
 using ranks::TellNewLife;
 using ranks::TrainingBegan;
 using ranks::TrainingMoves;
@@ -93,9 +94,9 @@ struct AttemptTimePassed {};
 
 using AttemptEvent =
     std::variant<StartFailed, WorkerEnded, AllWorkersEnded, VerdictFell, TrainingBegan,
-                 TrainingStalled, TrainingMoves, WaitTimedOut, TellNewLife, RanksAnswered,
-                 RasAnswered, SignalCame, KeyPassedOn, WayWanted, KillWanted, TreeGone,
-                 RecordingStopped, OutputDrained, AttemptTimePassed>;
+                 TrainingStalled, TrainingMoves, WaitTimedOut, ServeFailed, TellNewLife,
+                 RanksAnswered, RasAnswered, SignalCame, KeyPassedOn, WayWanted, KillWanted,
+                 TreeGone, RecordingStopped, OutputDrained, AttemptTimePassed>;
 
 /// Ask every rank where it stands; RanksAnswered follows, after `limit` at the latest.
 struct AskRanks {
@@ -200,6 +201,7 @@ class AttemptMachine {
   struct Running {
     std::optional<TimePoint> launcher_reacts_until;
     std::optional<watch::StallReport> stall;  ///< the standstill about which the ranks are asked
+    bool cannot_serve = false;
   };
   struct Explaining {
     SignalCame told;
@@ -230,6 +232,7 @@ class AttemptMachine {
   void take(const TrainingStalled& event, TimePoint now);
   void take(const TrainingMoves& event, TimePoint now);
   void take(const WaitTimedOut& event, TimePoint now);
+  void take(const ServeFailed& event, TimePoint now);
   void take(const TellNewLife&, TimePoint) { outcome_.timed_out.reset(); }
   void take(const RanksAnswered& event, TimePoint now);
   void take(const RasAnswered&, TimePoint) {

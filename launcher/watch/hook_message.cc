@@ -341,6 +341,8 @@ void read_body(HookMessage& message, const Json& packet) {
   if (name == "hook_error") message.body = HookFault{text(packet, "where"), text(packet, "err")};
   if (name == "exception") message.body = HookException{raised_of(packet, rank), came_to(packet)};
   if (name == "serves") message.body = HookServes{};
+  if (name == "serve.exit")
+    message.body = HookServeFailed{number_of(packet, "status", 0, 255).value_or(1)};
   if (name == "comm") message.body = communicator_of(packet);
   if (auto call = call_in(name, packet)) message.body = std::move(*call);
   if (name == "exit") message.body = HookExit{number_of<std::int64_t>(packet, "collectives")};

@@ -3,11 +3,25 @@
 import sys
 
 UVICORN = """
-import asyncio, os
+import asyncio, os, sys
+
+class Lifespan:
+    async def shutdown(self):
+        pass
 
 class Server:
+    lifespan = Lifespan()
+
     async def serve(self):
+        await self.startup()
         await self.main_loop()
+
+    async def startup(self):
+        if os.environ.get("FAULT") == "cannot listen":
+            print("ERROR:    [Errno 98] error while attempting to bind on address ('127.0.0.1', 30000): address already in use",
+                  file=sys.stderr)
+            await self.lifespan.shutdown()
+            sys.exit(1)
 
     async def main_loop(self):
         open(os.environ["PYNCCL_MEETS"] + ".up", "w").close()
@@ -45,7 +59,8 @@ def loads_for_ever():
 if __name__ == "__main__":
     spawn = multiprocessing.get_context("spawn")
     ready, over = spawn.Queue(), spawn.Queue()
-    workers = [spawn.Process(target=work, args=(rank, ready, over), daemon=True) for rank in range(2)]
+    # SGLang's are no daemons: a process that ends waits for them.
+    workers = [spawn.Process(target=work, args=(rank, ready, over), daemon=FAULT != "cannot listen") for rank in range(2)]
     for worker in workers: worker.start()
     for worker in workers: ready.get()
     from uvicorn.server import Server

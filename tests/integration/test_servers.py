@@ -59,6 +59,13 @@ class Servers(SafelaunchTest):
         self.assert_status(run, 1)
         self.assertEqual(len(run.attempts), 1, str(run))
 
+    def test_one_that_cannot_listen_and_waits_for_its_workers_is_ended_with_its_status(self):
+        run = self.finish(self.serve(FAULT="cannot listen"))
+        self.assert_status(run, 1)
+        (attempt,) = run.attempts
+        self.assertEqual(attempt["cause"]["id"], "server-port-taken", str(run))
+        self.assertIn("the server cannot listen, and has not ended within 10s: it is ended now", run.err)
+
     def test_an_idle_server_has_no_slow_rank(self):
         job = self.serve("--stall-timeout", "4s", FAULT="idles")
         self.up()

@@ -246,8 +246,8 @@ struct BeginTraining {};
 using WatchAction =
     std::variant<WatchExit, AskWhetherItHears, TakeLook, SampleRanks, SampleOthers, FindUser,
                  AskPlaces, RemoveLocks, ShowStacks, PassAnswer, RecordEvent, RecordSome,
-                 TellVerdict, BeginTraining, TellMeeting, WaitTimedOut, ShowStatus, ShowWaiting,
-                 TellNotice, NcclSpoke, TellNewLife, TellRanksGone>;
+                 TellVerdict, BeginTraining, TellMeeting, WaitTimedOut, ServeFailed, ShowStatus,
+                 ShowWaiting, TellNotice, NcclSpoke, TellNewLife, TellRanksGone>;
 
 /// Knows which process speaks for which rank, and decides what its words, its end and a look at
 /// /proc mean: the events for `Stages`, the looks and their times, the questions to ranks, and the

@@ -37,6 +37,10 @@ struct TrainingMoves {
 struct WaitTimedOut {
   std::optional<Failure> wait;
 };
+/// The server cannot listen: it ends with this status now, or waits for its ranks.
+struct ServeFailed {
+  int status = 1;
+};
 /// The status line; empty: none.
 struct ShowStatus {
   std::string line;
@@ -82,9 +86,9 @@ struct TellCounts {
 };
 
 using RanksTell = std::variant<TellVerdict, TellMeeting, TrainingBegan, TrainingStalled,
-                               TrainingMoves, WaitTimedOut, ShowStatus, ShowWaiting, TellNotice,
-                               NcclSpoke, RanksAnswered, TellNewLife, TellRanksGone, RanksWait,
-                               TellPicture, AskNodes, AskCounts, TellCounts>;
+                               TrainingMoves, WaitTimedOut, ServeFailed, ShowStatus, ShowWaiting,
+                               TellNotice, NcclSpoke, RanksAnswered, TellNewLife, TellRanksGone,
+                               RanksWait, TellPicture, AskNodes, AskCounts, TellCounts>;
 using OnRanksTell = std::function<void(const RanksTell&)>;
 
 }  // namespace safelaunch::ranks

@@ -109,6 +109,11 @@ struct InitFile {
 /// A server of the job answers requests from now on.
 struct HookServes {};
 
+/// A server of the job cannot listen, and exits.
+struct HookServeFailed {
+  int status = 1;
+};
+
 /// A call begins that needs other ranks, or ends, or (in a new world) all are forgotten.
 struct HookCall {
   enum class What { begins, again, ends, forgotten } what = What::begins;
@@ -136,7 +141,7 @@ struct HookMessage {
   std::vector<Event> events;  ///< the events for Stages; none where the rank is unknown
   std::variant<std::monostate, HookHello, StackAnswer, CountersAnswer, CollectivesAnswer,
                ArrivalsAnswer, HookRefusal, HookFault, HookException, HookCommunicator, HookExit,
-               HookCall, HookThreadRaised, HookChildDied, HookServes>
+               HookCall, HookThreadRaised, HookChildDied, HookServes, HookServeFailed>
       body;
 };
 

@@ -4,6 +4,7 @@ SGLang make past torch.
 Both have a class PyNcclCommunicator, which calls NCCL by itself: its ranks meet in ncclCommInitRank, and once more in an
 all_reduce to warm up. That is a group like torch's, which is being made until the constructor returns.
 """
+import functools
 import sys
 
 from . import channel, ending, groups, native
@@ -25,6 +26,24 @@ def watch_uvicorn():
 
     server = sys.modules["uvicorn.server"].Server
     server.main_loop = wrapper(server.main_loop, prepare)  # begins once the server listens
+    server.startup = _told_where_it_cannot_listen(server.startup)
+
+
+def _told_where_it_cannot_listen(startup):
+    """uvicorn shuts the application down then, which may take for ever (SGLang's waits for its ranks), and exits with 1."""
+    def prepare(args, kwargs):
+        channel.emit("serve.exit", status=1)
+        return args, kwargs, None, None
+
+    async def told(server, *args, **kwargs):
+        lifespan = server.lifespan
+        lifespan.shutdown = wrapper(lifespan.shutdown, prepare)
+        try:
+            return await startup(server, *args, **kwargs)
+        finally:
+            del lifespan.shutdown
+
+    return functools.wraps(startup)(told)
 
 
 def watch_sglang(name):

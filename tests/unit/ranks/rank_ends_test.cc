@@ -223,6 +223,20 @@ TEST_CASE("the exception of a rank that was counted among the spawned is that ra
   CHECK(job.seen().raised_nameless.empty());
 }
 
+TEST_CASE("that a server cannot listen is told while it starts", "[rank_machine]") {
+  const bool starts = GENERATE(true, false);
+  RankStory job({.stages = {.world_size = 1, .serves = true}, .hook = true});
+  watch::HookMessage server;
+  if (!starts) {
+    server.body = watch::HookServes{};
+    job.on(HookSpoke{{900, 9}, server});
+  }
+  server.body = watch::HookServeFailed{3};
+  job.on(HookSpoke{{900, 9}, server});
+  REQUIRE(job.all<ServeFailed>().size() == (starts ? 1 : 0));
+  if (starts) CHECK(job.all<ServeFailed>().front().status == 3);
+}
+
 TEST_CASE("an exception after another rank was killed is told from one before", "[rank_machine]") {
   const auto way =
       GENERATE(ExitStatus(Signaled{9}), ExitStatus(Signaled{15}), ExitStatus(Exited{1}));

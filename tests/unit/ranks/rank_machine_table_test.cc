@@ -27,6 +27,7 @@ struct WatchWord {
   std::string operator()(const TellMeeting&) const { return "meeting"; }
   std::string operator()(const BeginTraining&) const { return "training"; }
   std::string operator()(const WaitTimedOut&) const { return "wait timed out"; }
+  std::string operator()(const ServeFailed&) const { return "serve failed"; }
   std::string operator()(const ShowStatus&) const { return "status"; }
   std::string operator()(const ShowWaiting&) const { return "waiting"; }
   std::string operator()(const TellNotice&) const { return "notice"; }

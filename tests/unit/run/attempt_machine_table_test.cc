@@ -51,6 +51,7 @@ std::string what_events_do(const std::function<void(Told&)>& way) {
       {"stall", TrainingStalled{}},
       {"it moves again", TrainingMoves{}},
       {"a wait timed out", WaitTimedOut{}},
+      {"the server cannot listen", ServeFailed{}},
       {"ranks begin anew", TellNewLife{}},
       {"ranks answer", RanksAnswered{}},
       {"RAS answers", RasAnswered{}},
@@ -95,8 +96,8 @@ USR1: forward
 tree gone: finish output
 tree gone, output drained: over
 recording stopped: tell
-nothing: launcher ended; rank ended well; last rank failed; ranks begin anew; ranks answer;
-  RAS answers; output drained; time passed
+nothing: launcher ended; rank ended well; last rank failed; the server cannot listen;
+  ranks begin anew; ranks answer; RAS answers; output drained; time passed
 )");
   }
   SECTION("running, while the launcher reacts") {
@@ -120,8 +121,8 @@ USR1: forward
 tree gone: finish output
 tree gone, output drained: over
 recording stopped: tell
-nothing: launcher ended; rank ended well; last rank failed; ranks begin anew; ranks answer;
-  RAS answers; way wanted; output drained; time passed
+nothing: launcher ended; rank ended well; last rank failed; the server cannot listen;
+  ranks begin anew; ranks answer; RAS answers; way wanted; output drained; time passed
 )");
   }
   SECTION("running, while the ranks of a standstill are asked") {
@@ -146,7 +147,7 @@ tree gone: finish output
 tree gone, output drained: over
 recording stopped: tell
 nothing: launcher ended; rank ended well; last rank failed; it moves again; a wait timed out;
-  ranks begin anew; RAS answers; output drained; time passed
+  the server cannot listen; ranks begin anew; RAS answers; output drained; time passed
 )");
   }
   SECTION("explaining a Ctrl-C") {
@@ -169,7 +170,8 @@ tree gone: finish output
 tree gone, output drained: over
 recording stopped: tell
 nothing: launcher ended; rank ended well; last rank failed; stall; it moves again;
-  a wait timed out; ranks begin anew; RAS answers; way wanted; output drained; time passed
+  a wait timed out; the server cannot listen; ranks begin anew; RAS answers; way wanted;
+  output drained; time passed
 )");
   }
   SECTION("asking the ranks and RAS") {
@@ -190,8 +192,8 @@ tree gone: finish output
 tree gone, output drained: over
 recording stopped: tell
 nothing: start failed; launcher ended; rank ended well; rank failed; rank failed in training;
-  last rank failed; stall; it moves again; a wait timed out; ranks begin anew; ranks answer;
-  RAS answers; way wanted; output drained; time passed
+  last rank failed; stall; it moves again; a wait timed out; the server cannot listen;
+  ranks begin anew; ranks answer; RAS answers; way wanted; output drained; time passed
 )");
   }
   SECTION("stopping") {
@@ -210,8 +212,8 @@ tree gone: finish output
 tree gone, output drained: over
 recording stopped: tell
 nothing: start failed; launcher ended; rank ended well; rank failed; rank failed in training;
-  last rank failed; stall; it moves again; a wait timed out; ranks begin anew; ranks answer;
-  RAS answers; way wanted; output drained; time passed
+  last rank failed; stall; it moves again; a wait timed out; the server cannot listen;
+  ranks begin anew; ranks answer; RAS answers; way wanted; output drained; time passed
 )");
   }
   SECTION("draining") {
@@ -228,8 +230,9 @@ USR1: forward
 recording stopped: tell
 output drained: over
 nothing: start failed; launcher ended; rank ended well; rank failed; rank failed in training;
-  last rank failed; stall; it moves again; a wait timed out; ranks begin anew; ranks answer;
-  RAS answers; way wanted; kill wanted; tree gone; tree gone, output drained; time passed
+  last rank failed; stall; it moves again; a wait timed out; the server cannot listen;
+  ranks begin anew; ranks answer; RAS answers; way wanted; kill wanted; tree gone;
+  tree gone, output drained; time passed
 )");
   }
   SECTION("over") {
@@ -242,9 +245,9 @@ training: record segments
 USR1: forward
 recording stopped: tell
 nothing: start failed; launcher ended; rank ended well; rank failed; rank failed in training;
-  last rank failed; stall; it moves again; a wait timed out; ranks begin anew; ranks answer;
-  RAS answers; way wanted; kill wanted; INT; INT while ranks wait; TERM; tree gone;
-  tree gone, output drained; output drained; time passed
+  last rank failed; stall; it moves again; a wait timed out; the server cannot listen;
+  ranks begin anew; ranks answer; RAS answers; way wanted; kill wanted; INT;
+  INT while ranks wait; TERM; tree gone; tree gone, output drained; output drained; time passed
 )");
   }
 }

@@ -19,6 +19,27 @@ TEST_CASE("a command that ends by itself is over when its output is passed on", 
   CHECK(attempt.outcome().command == ExitStatus(Exited{0}));
 }
 
+TEST_CASE("a server that cannot listen, and does not end, is ended with its own status",
+          "[attempt]") {
+  Told attempt;
+  attempt.on(ServeFailed{3});
+  attempt.pass(9s);
+  CHECK_FALSE(attempt.did<StopJob>());
+  SECTION("it waits for its ranks") {
+    attempt.pass(1s);
+    CHECK(attempt.did<TellUser>());
+    CHECK(attempt.last_stop().mode == launch::StopMode::sweep);
+    attempt.on(WorkerEnded{{}, Signaled{SIGTERM}});
+    CHECK(attempt.outcome().command == ExitStatus(Exited{3}));
+  }
+  SECTION("it ends by itself") {
+    attempt.on(WorkerEnded{{}, Exited{3}});
+    attempt.on(AllWorkersEnded{});
+    CHECK_FALSE(attempt.did<TellUser>());
+    CHECK(attempt.outcome().command == ExitStatus(Exited{3}));
+  }
+}
+
 TEST_CASE("output that ends before the processes do does not end the attempt", "[attempt]") {
   Told attempt;
   attempt.on(OutputDrained{});

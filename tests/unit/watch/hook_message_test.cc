@@ -190,6 +190,7 @@ TEST_CASE("answers are read", "[hook_message]") {
   CHECK(counters.groups.at("0").completed == 4);
   CHECK(counters.groups.at("0").started == -1);
   CHECK(counters.waits.at("w") == 1);
+  CHECK(std::get<HookServeFailed>(read(R"({"e":"serve.exit","status":3})").body).status == 3);
 }
 
 TEST_CASE("collectives are read, and what is none of them is left out", "[hook_message]") {
