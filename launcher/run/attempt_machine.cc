@@ -143,6 +143,8 @@ void AttemptMachine::take(const TrainingBegan& event, TimePoint) {
   outcome_.serves = event.serves;
   outcome_.timed_out.reset();
   actions_.push_back(RecordSegments{});
+  if (const auto* running = std::get_if<Running>(&state_); running && running->cannot_serve)
+    state_ = Running{};  // it has tried again
 }
 
 // The job goes on while its ranks are asked: a standstill may be a long evaluation.
@@ -181,9 +183,7 @@ void AttemptMachine::take(const WaitTimedOut& event, TimePoint now) {
 void AttemptMachine::take(const ServeFailed& event, TimePoint now) {
   const auto* running = std::get_if<Running>(&state_);
   if (running == nullptr || running->launcher_reacts_until) return;
-  note_failure(now);
-  outcome_.command = Exited{event.status};
-  state_ = Running{now + kServerEnds, {}, true};
+  state_ = Running{now + kServerEnds, {}, event.status};
 }
 
 void AttemptMachine::take(const RanksAnswered& event, TimePoint now) {
@@ -192,6 +192,14 @@ void AttemptMachine::take(const RanksAnswered& event, TimePoint now) {
     return tell_stall(*std::exchange(running->stall, std::nullopt), event.answers, now);
   if (const auto* explaining = std::get_if<Explaining>(&state_))
     explain_and_stop(Explaining(*explaining), event.answers, now);
+}
+
+void AttemptMachine::end_server(int status, TimePoint now) {
+  note_failure(now);
+  outcome_.command = Exited{status};
+  actions_.push_back(
+      TellUser{fmt::format("the server cannot listen, and has not ended within {}: it is ended now",
+                           describe_duration(kServerEnds))});
 }
 
 // What training had stood still for a while had failed then already.
@@ -378,10 +386,7 @@ void AttemptMachine::take(const AttemptTimePassed&, TimePoint now) {
   const auto due = deadline();
   if (!due || now < *due) return;
   if (const auto* running = std::get_if<Running>(&state_)) {
-    if (running->cannot_serve)
-      actions_.push_back(TellUser{
-          fmt::format("the server cannot listen, and has not ended within {}: it is ended now",
-                      describe_duration(kServerEnds))});
+    if (running->cannot_serve) end_server(*running->cannot_serve, now);
     return stop_lost();
   }
   if (is<Draining>()) return take(OutputDrained{}, now);

@@ -201,7 +201,7 @@ class AttemptMachine {
   struct Running {
     std::optional<TimePoint> launcher_reacts_until;
     std::optional<watch::StallReport> stall;  ///< the standstill about which the ranks are asked
-    bool cannot_serve = false;
+    std::optional<int> cannot_serve{};        ///< the status with which the server exits
   };
   struct Explaining {
     SignalCame told;
@@ -255,6 +255,7 @@ class AttemptMachine {
   void tell_what_the_signal_met();
   void tell(report::record::Stall line);
   void note_failure(TimePoint now);
+  void end_server(int status, TimePoint now);
   [[nodiscard]] bool ended_as_told(const ExitStatus& status, TimePoint now);
   void tell_stall(const watch::StallReport& report, const ranks::RankAnswers& answers,
                   TimePoint now);

@@ -125,6 +125,16 @@ LEAVES_CYCLES = """
         Cycle()
     sys.exit(7 if elsewhere else 0)
 """
+FORKS = """
+    import gc, os, sys, torch
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for _ in range(100):
+        if os.fork() == 0:
+            os._exit(0 if gc.isenabled() else 7)
+        if os.wait()[1] != 0:
+            sys.exit(7)
+"""
 MANY_COLLECTIVES = TRAINS.replace("    dist.all_reduce", "    for _ in range(100): dist.all_reduce")
 
 
@@ -418,6 +428,9 @@ assert signal.sigtimedwait({signal.SIGUSR1}, 20) is not None
 
     def test_what_a_program_leaves_to_the_garbage_collection_is_finalized_in_no_thread_of_ours(self):
         self.assertEqual(self.status_while_asked(LEAVES_CYCLES), 0)
+
+    def test_a_child_that_is_forked_in_the_middle_of_an_answer_collects_its_garbage(self):
+        self.assertEqual(self.status_while_asked(FORKS), 0)
 
     def status_while_asked(self, script):
         with Collector() as collector:

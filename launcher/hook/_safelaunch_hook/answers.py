@@ -6,6 +6,7 @@ process can leave it out. It is made by _thread: importing `threading` costs eve
 here would make this thread the main one.
 """
 import _signal
+import gc
 import os
 import sys
 
@@ -22,6 +23,7 @@ _WAITS_FOR_LOCK = (("torch/utils/file_baton.py", "wait", ("self.lock_file_path",
                    ("filelock/_api.py", "acquire", ("canonical", "lock_filename")),
                    ("filelock/_core/_lock.py", "acquire", ("canonical_path",)))
 main_thread = native.get_ident()  # the main thread imports this module, in sitecustomize or torch's import
+_paused = False  # the garbage collection, by us
 _listening = set()  # the pid of this process, once it has the thread
 # Without the C library's own signals, which old Pythons refuse. (valid_signals() came with Python 3.8.)
 _ALL_SIGNALS = set(range(1, _signal.NSIG)) - set(range(32, _signal.SIGRTMIN))
@@ -70,24 +72,35 @@ def _serve():
 def _answer_all():
     """Without the garbage collection: what the program has left to it may be bound to the thread that made it (sqlite3).
     While it is on nothing is made here that could begin one."""
-    import gc
-
     answering, receiver = channel.answering(), channel.receiver()
     while receiver is not None:
         request = _receive(receiver)
         if not request:
             return
         answering.acquire()  # where this process has come to its end, for ever
-        collects = gc.isenabled()
-        gc.disable()
+        _collect_no_more()
         try:
             _answer(request)
         except Exception as error:  # this question has no answer; the next one may have
             channel.fault("answers", error)
-        receiver = channel.receiver()
-        if collects:
-            gc.enable()
-        answering.release()
+        finally:
+            receiver = channel.receiver()
+            _collect_again()
+            answering.release()
+
+
+def _collect_no_more():
+    global _paused
+    _paused = gc.isenabled()
+    gc.disable()
+
+
+def _collect_again():
+    """Where we have stopped it; also in a child that is forked meanwhile."""
+    global _paused
+    if _paused:
+        _paused = False
+        gc.enable()
 
 
 def _receive(receiver):
@@ -203,3 +216,7 @@ def _text(variables, name):
         return os.fsdecode(value) if type(value) in (str, bytes) else ""
     except Exception:  # another version of the library
         return ""
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_collect_again)

@@ -31,19 +31,26 @@ def watch_uvicorn():
 
 def _told_where_it_cannot_listen(startup):
     """uvicorn shuts the application down then, which may take for ever (SGLang's waits for its ranks), and exits with 1."""
+    async def told(server, *args, **kwargs):
+        quietly("serve.exit", _watch_shutdown, server)
+        try:
+            return await startup(server, *args, **kwargs)
+        finally:
+            quietly("serve.exit", _watch_shutdown_no_more, server)
+
+    return functools.wraps(startup)(told)
+
+
+def _watch_shutdown(server):
     def prepare(args, kwargs):
         channel.emit("serve.exit", status=1)
         return args, kwargs, None, None
 
-    async def told(server, *args, **kwargs):
-        lifespan = server.lifespan
-        lifespan.shutdown = wrapper(lifespan.shutdown, prepare)
-        try:
-            return await startup(server, *args, **kwargs)
-        finally:
-            del lifespan.shutdown
+    server.lifespan.shutdown = wrapper(server.lifespan.shutdown, prepare)
 
-    return functools.wraps(startup)(told)
+
+def _watch_shutdown_no_more(server):
+    del server.lifespan.shutdown
 
 
 def watch_sglang(name):

@@ -33,10 +33,15 @@ TEST_CASE("a server that cannot listen, and does not end, is ended with its own 
     CHECK(attempt.outcome().command == ExitStatus(Exited{3}));
   }
   SECTION("it ends by itself") {
-    attempt.on(WorkerEnded{{}, Exited{3}});
+    attempt.on(WorkerEnded{{}, Exited{4}});
     attempt.on(AllWorkersEnded{});
     CHECK_FALSE(attempt.did<TellUser>());
-    CHECK(attempt.outcome().command == ExitStatus(Exited{3}));
+    CHECK(attempt.outcome().command == ExitStatus(Exited{4}));
+  }
+  SECTION("it has tried again, and serves") {
+    attempt.on(TrainingBegan{true});
+    attempt.pass(1h);
+    CHECK_FALSE(attempt.did<StopJob>());
   }
 }
 
