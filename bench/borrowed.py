@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT / "tests/integration"))
 if "SAFELAUNCH_BIN" not in os.environ:
     os.environ["SAFELAUNCH_BIN"] = shutil.which("safelaunch") or sys.exit("there is no safelaunch in PATH; SAFELAUNCH_BIN may name it")
 
-from promises.scene import Launcher, Scene, fresh_place, own_processes  # noqa: E402
+from promises.scene import Scene, fresh_place, ours, own_processes  # noqa: E402
 from tables import keep, table, taken  # noqa: E402
 
 # In their place. What some of their options ask for it does by itself, or not at all: then the test tells.
@@ -177,11 +177,11 @@ def main():
     parser.add_argument("--json", help="put the rows into this file, in place of its older ones")
     options = parser.parse_args()
     own_processes()
-    ours, place, rows = Launcher("safelaunch", os.path.abspath(os.environ["SAFELAUNCH_BIN"])), fresh_place(), []
+    launcher, place, rows = ours(), fresh_place(), []
     try:
         for suite, run, folder in (("dumb-init", dumb_init, options.dumb_init), ("tini", tini, options.tini)):
             if folder:
-                with Scene(place, ours) as scene:
+                with Scene(place, launcher) as scene:
                     rows += map(taken, rows_of(suite, run(folder.resolve(), scene)))
     finally:
         shutil.rmtree(place, ignore_errors=True)

@@ -91,6 +91,12 @@ class Bench:
     def torchrun(self, workers, *words):
         return [self.torch_python, "-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={workers}", *words]
 
+    def elastic(self, workers, *words):
+        """{peer: argv}: torchrun, and what builds on it, where it is installed."""
+        nvrx = shutil.which("ft_launcher")
+        return {**({"torchrun": self.torchrun(workers, *words)} if self.torch_python else {}),
+                **({"NVRx": [nvrx, f"--nproc_per_node={workers}", *words]} if nvrx else {})}
+
 
 def _has_torch(python):
     return subprocess.run([python, "-c", "import torch.distributed.run"], stdout=subprocess.DEVNULL,

@@ -54,10 +54,10 @@ def spoilt_by(bench, fault, *options):
     return job
 
 
-def spoilt_under_torchrun(bench, fault, patience):
-    """Runs it under torchrun until somebody is asked to end, or the patience is over."""
+def spoilt_under(peer, bench, fault, patience):
+    """Runs it under torchrun or what builds on it until somebody is asked to end, or the patience is over."""
     stamps = bench.fresh_folder("stamps")
-    process = subprocess.Popen(bench.torchrun(WORKERS, "--no-python", *WORKER, fault), env=bench.environment(STAMPS=str(stamps)),
+    process = subprocess.Popen(bench.elastic(WORKERS, "--no-python", *WORKER, fault)[peer], env=bench.environment(STAMPS=str(stamps)),
                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=bench.folder)
     job = SpoiltJob(stamps)
     while process.poll() is None and not job.stamp("fault"):

@@ -7,7 +7,7 @@ from figures import Row, percentile
 
 WORKERS = 4
 TRIALS_PER_PAIR = 5
-TORCHRUNS_PER_PAIR = 1  # a torchrun takes seconds to start
+PEERS_PER_PAIR = 1  # a torchrun takes seconds to start
 
 # Rank 0 waits until its peers have blocked TERM and wait for it, notes the time and fails; each peer notes when TERM has come.
 WORKER = f"""
@@ -41,11 +41,11 @@ def measure(bench):
     argv = [bench.safelaunch, "--nproc-per-node", str(WORKERS), "--", *worker]
     ours = [_until_asked(argv, bench) for _ in range(bench.pairs * TRIALS_PER_PAIR)]
     median, p99 = percentile(ours, 0.5), percentile(ours, 0.99)
-    row = Row(figure="M3", what=f"a rank of {WORKERS} fails: until the last peer is asked to end; p99 {p99:.2f} ms", unit="ms",
-              goal="p99 <= 2 ms, <= 1/50 of torchrun", met=p99 <= 2, ours=median, ours_p95=percentile(ours, 0.95), pairs=len(ours))
-    if bench.torch_python:
-        run = bench.torchrun(WORKERS, "--no-python", *worker)
-        theirs = percentile([_until_asked(run, bench) for _ in range(bench.pairs * TORCHRUNS_PER_PAIR)], 0.5)
-        row.peer, row.peers, row.ratio = "torchrun", theirs, median / theirs
-        row.met = row.met and row.ratio <= 1 / 50
-    return [row]
+    words = dict(figure="M3", what=f"a rank of {WORKERS} fails: until the last peer is asked to end; p99 {p99:.2f} ms", unit="ms",
+                 ours=median, ours_p95=percentile(ours, 0.95), pairs=len(ours))
+    rows = []
+    for peer, run in bench.elastic(WORKERS, "--no-python", *worker).items():
+        theirs = percentile([_until_asked(run, bench) for _ in range(bench.pairs * PEERS_PER_PAIR)], 0.5)
+        rows.append(Row(goal=f"p99 <= 2 ms, <= 1/50 of {peer}", met=p99 <= 2 and median / theirs <= 1 / 50, peer=peer, peers=theirs,
+                        ratio=median / theirs, **words))
+    return rows or [Row(goal="p99 <= 2 ms", met=p99 <= 2, **words)]

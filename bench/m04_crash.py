@@ -21,11 +21,10 @@ def _relaunch(argv, bench):
 
 
 def measure(bench):
-    ways = {"safelaunch": [bench.safelaunch, "--profile", "./goes-on.yaml", "--nproc-per-node", str(WORKERS), "--"]}
-    if bench.torch_python:
-        ways["torchrun"] = bench.torchrun(WORKERS, "--max-restarts=1", "--no-python")
-    turns = in_turns(max(3, bench.pairs // 3), {name: lambda argv=argv: _relaunch(argv, bench) for name, argv in ways.items()})
+    ours = {"safelaunch": [bench.safelaunch, "--profile", "./goes-on.yaml", "--nproc-per-node", str(WORKERS), "--"]}
+    peers = bench.elastic(WORKERS, "--max-restarts=1", "--no-python")
+    turns = in_turns(max(3, bench.pairs // 3), {name: lambda argv=argv: _relaunch(argv, bench) for name, argv in {**ours, **peers}.items()})
     words = dict(figure="M4", what=f"a rank is killed: until the last of {WORKERS} first lines of attempt 2", unit="ms")
-    if not bench.torch_python:
+    if not peers:
         return [alone([turn["safelaunch"] for turn in turns], True, goal="(no torchrun to compare with)", **words)]
-    return [compare(turns, "safelaunch", "torchrun", goal="<= 0.5x torchrun", limit=0.5, **words)]
+    return [compare(turns, "safelaunch", peer, goal=f"<= 0.5x {peer}", limit=0.5, **words) for peer in peers]

@@ -1,9 +1,10 @@
 """M5, from a fault in the start to the moment when it is known: a rank dies, stops, or never comes."""
 
+import functools
 import statistics
 
 from figures import alone, compare, in_turns
-from light_job import spoilt_by, spoilt_under_torchrun
+from light_job import WORKERS, spoilt_by, spoilt_under
 
 QUIET = 10.0  # seconds; the deadline for a rank that nothing will wake
 GLOO_TIMEOUT = 1800.0  # torch 2.13 gives up by itself after this, in gloo; NCCL after 600 s
@@ -15,18 +16,20 @@ def _death(bench):
         return (job.others_asked_to_end - job.fault) * 1e3
 
     words = dict(figure="M5", what="a rank dies: until the others are asked to end")
-    if not bench.torch_python:
+    peers = list(bench.elastic(WORKERS))
+    if not peers:
         values = [ours() for _ in range(bench.pairs)]
-        return alone(values, statistics.median(values) <= 5, unit="ms", goal="<= 5 ms", **words)
+        return [alone(values, statistics.median(values) <= 5, unit="ms", goal="<= 5 ms", **words)]
 
-    def theirs():
-        job = spoilt_under_torchrun(bench, "die", 60)
+    def theirs(peer):
+        job = spoilt_under(peer, bench, "die", 60)
         return (job.others_asked_to_end - job.fault) * 1e3
 
-    turns = in_turns(bench.pairs, {"safelaunch": ours, "torchrun": theirs})
-    row = compare(turns, "safelaunch", "torchrun", unit="ms", goal="<= 5 ms", limit=1.0, **words)
-    row.met = row.ours <= 5
-    return row
+    turns = in_turns(bench.pairs, {"safelaunch": ours, **{peer: functools.partial(theirs, peer) for peer in peers}})
+    rows = [compare(turns, "safelaunch", peer, unit="ms", goal="<= 5 ms", limit=1.0, **words) for peer in peers]
+    for row in rows:
+        row.met = row.ours <= 5
+    return rows
 
 
 def _silent(bench, fault, what, goal, limit, *options):
@@ -41,20 +44,18 @@ def _silent(bench, fault, what, goal, limit, *options):
     return row
 
 
-def _torchrun_says_nothing(bench, fault, what):
-    """torchrun itself watches no start: how long it was seen to say and do nothing."""
-    job = spoilt_under_torchrun(bench, fault, bench.seconds)
-    return alone([bench.seconds], True, figure="M5", what=f"torchrun, {what}: {'silent' if job.gave_up else 'ended'} after",
+def _says_nothing(peer, bench, fault, what):
+    """torchrun itself watches no start, NVRx none whose script does not ask for it: how long it was seen to say and do nothing."""
+    job = spoilt_under(peer, bench, fault, bench.seconds)
+    return alone([bench.seconds], True, figure="M5", what=f"{peer}, {what}: {'silent' if job.gave_up else 'ended'} after",
                  unit="s", goal="(for comparison)")
 
 
 def measure(bench):
-    rows = [
-        _death(bench),
+    return [
+        *_death(bench),
         _silent(bench, "stop", "a rank is stopped: until the verdict", "<= 1 s", 1.0),
         _silent(bench, "absent", f"a rank never comes: until the verdict, quiet deadline {QUIET:.0f} s", "<= 1 s after the deadline",
                 QUIET + 1, "--quiet-timeout", f"{QUIET:.0f}s"),
+        *(_says_nothing(peer, bench, "absent", "a rank never comes") for peer in bench.elastic(WORKERS)),
     ]
-    if bench.torch_python:
-        rows.append(_torchrun_says_nothing(bench, "absent", "a rank never comes"))
-    return rows

@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT / "tests/integration"))
 if "SAFELAUNCH_BIN" not in os.environ:
     os.environ["SAFELAUNCH_BIN"] = shutil.which("safelaunch") or sys.exit("there is no safelaunch in PATH; SAFELAUNCH_BIN may name it")
 
-from promises.scene import Launcher, fresh_place, own_processes, peers  # noqa: E402
+from promises.scene import fresh_place, ours, own_processes, peers  # noqa: E402
 from promises.tries import EXPERIMENTS, row_of  # noqa: E402
 from tables import TABLES, keep, line, machine, promise, taken  # noqa: E402
 
@@ -41,7 +41,7 @@ def main():
     parser.add_argument("promises", nargs="*", metavar="P5", help="all, where none is named")
     parser.add_argument("--what", default="", help="only what has these words in its line of the table")
     parser.add_argument("--trials", type=int, help="at most so many of each; without it a few, 15 minutes in all")
-    parser.add_argument("--peers", action="store_true", help="try tini, dumb-init and torchrun too")
+    parser.add_argument("--peers", action="store_true", help="try tini, dumb-init, torchrun, accelerate, deepspeed, mpirun and NVRx too, where they are installed")
     parser.add_argument("--soak", action="store_true", help="as many as a night has room for")
     parser.add_argument("--json", help="put the rows into this file, in place of its older ones")
     options = parser.parse_args()
@@ -49,7 +49,7 @@ def main():
     if unknown:
         parser.error(f"nothing tries {', '.join(sorted(unknown))}")
     own_processes()
-    ours = Launcher("safelaunch", os.path.abspath(os.environ["SAFELAUNCH_BIN"]))
+    beside = peers(ROOT) if options.peers else []
     head = TABLES["promises"][-1]
     print(machine(), "", line(head), line(["---"] * len(head)), sep="\n", flush=True)
     rows = []
@@ -59,7 +59,7 @@ def main():
         most = experiment.most if options.soak else experiment.trials
         place = fresh_place()
         try:
-            rows.append(row_of(experiment, place, ours, peers(ROOT) if options.peers else [], min(most, options.trials or most)))
+            rows.append(row_of(experiment, place, ours(), beside, min(most, options.trials or most)))
         finally:
             shutil.rmtree(place, ignore_errors=True)
         print(line(promise(dataclasses.asdict(rows[-1]))), flush=True)

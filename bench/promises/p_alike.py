@@ -5,7 +5,7 @@ import os
 import resource
 import sys
 
-from promises.scene import Launcher, PYTHON
+from promises.scene import INITS, LAUNCHERS, Launcher, PYTHON
 from promises.tries import expect, tries
 
 FACTS = """
@@ -22,7 +22,7 @@ print(json.dumps({
     "environ": dict(os.environ)}))
 """
 ADDED = ("SAFELAUNCH_", "NCCL_DEBUG", "NCCL_PROFILER_PLUGIN", "NCCL_RAS_ADDR", "NCCL_SOCKET_MAGIC", "PYTHONPATH")
-BARE = Launcher("bare", "")
+BARE = Launcher("bare", lambda ranks: [])
 
 
 def _unusual(dice):
@@ -51,7 +51,7 @@ def _facts(scene, launcher, prepare, fds):
 
 
 @tries("P24", "/proc/self of the job beside that of a bare one: status, limits, descriptors, environment", 20, 200,
-       peers=("tini", "dumb-init"))
+       peers=INITS)
 def started_alike(scene, _, dice):
     prepare = _unusual(dice)
     fds = [os.open(os.devnull, os.O_RDONLY) for _ in range(dice.randint(0, 5))]
@@ -71,7 +71,7 @@ def started_alike(scene, _, dice):
 COPIES = [sys.executable, "-S", "-c", "import shutil, sys; shutil.copyfileobj(sys.stdin.buffer, sys.stdout.buffer)"]
 
 
-@tries("P24", "1 MiB of random bytes through stdin and stdout", 5, 100, peers=("tini", "dumb-init", "torchrun"))
+@tries("P24", "1 MiB of random bytes through stdin and stdout", 5, 100, peers=(*INITS, *LAUNCHERS))
 def every_byte(scene, _, dice):
     data = dice.randbytes(1 << 20)
     with open(scene.folder / "in", "w+b") as file:

@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 
-from promises.scene import Launcher, Scene
+from promises.scene import Scene, safelaunch_at
 from promises.tries import Untried, expect, tries
 
 LEAVES = ["sh", "-c", "(setsid sleep 600 >/dev/null 2>&1 &); echo $RANK; sleep 0.05"]
@@ -31,7 +31,7 @@ def _strace(words, log, *options):
 def _calls(place, program, ranks, only_ours):
     """Every (call, N) of a recorded run: the Nth time that some process makes it."""
     counts = collections.defaultdict(collections.Counter)
-    with Scene(place, Launcher("safelaunch", program)) as scene:
+    with Scene(place, safelaunch_at(program)) as scene:
         words = SIMPLE if only_ours else LEAVES
         scene.run(words, ranks, within=_strace(words, scene.folder / "log", *(["-b", "execve"] if only_ours else [])))
         for line in (scene.folder / "log").read_text(errors="replace").splitlines():

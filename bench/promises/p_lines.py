@@ -10,7 +10,7 @@ import subprocess
 import threading
 
 from harness import children_of
-from promises.scene import PYTHON
+from promises.scene import LAUNCHERS, PYTHON
 from promises.tries import Untried, expect, tries
 
 RANKS, LINES = 4, 2000
@@ -52,7 +52,7 @@ def _expect_record(scene):
 
 
 @tries("P12", f"{RANKS * LINES} numbered lines of {RANKS} ranks, written whole, in pieces, long, to both streams", 10, 500,
-       peers=("torchrun",))
+       peers=LAUNCHERS)
 def each_line(scene, number, _):
     _, out, err = scene.run([*PYTHON, EMITS, HOWS[number % len(HOWS)], LINES], ranks=RANKS)
     if scene.launcher.name != "safelaunch":
@@ -104,7 +104,7 @@ def full_disk(scene, _, dice):
 STREAMS = {"a full disk": ">/dev/full", "a reader that has left": "| head -c 1 >/dev/null", "closed": ">&-"}
 
 
-@tries("P13", "stdout is a full disk, a reader that has left, closed: the job works to its end", 6, 200, peers=("torchrun",))
+@tries("P13", "stdout is a full disk, a reader that has left, closed: the job works to its end", 6, 200, peers=LAUNCHERS)
 def bad_stdout(scene, number, _):
     name, how = list(STREAMS.items())[number % 3]
     job = ["sh", "-c", "i=0; while [ $i -lt 2000 ]; do echo line $i; i=$((i+1)); done; touch ready-0"]

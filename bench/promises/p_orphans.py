@@ -6,10 +6,9 @@ import signal
 import time
 
 from harness import children_of
-from promises.scene import PYTHON
+from promises.scene import INITS, LAUNCHERS, PYTHON
 from promises.tries import Untried, expect, tries
 
-PEERS = ("tini", "dumb-init", "torchrun")
 READY = "open(f'ready-{os.getpid()}', 'w').close()\n"
 PAUSE = READY + "\nwhile True: time.sleep(600)\n"
 IGNORE = "for one in (1, 2, 3, 15): signal.signal(one, signal.SIG_IGN)\n"
@@ -55,7 +54,7 @@ ENDINGS = {
 PAIRS = [(shape, ending) for shape in SHAPES for ending in ENDINGS]
 
 
-@tries("P1", f"{len(SHAPES)} shapes of workers x {len(ENDINGS)} ways to end: survivors 1 s later", len(PAIRS), 10_000, "s", PEERS)
+@tries("P1", f"{len(SHAPES)} shapes of workers x {len(ENDINGS)} ways to end: survivors 1 s later", len(PAIRS), 10_000, "s", (*INITS, *LAUNCHERS))
 def no_orphan(scene, number, _):
     shape, ending = PAIRS[number * 8 % len(PAIRS)]  # a few trials see other shapes and other endings each
     if shape.endswith("another user") and os.geteuid():

@@ -7,10 +7,9 @@ import signal
 import time
 
 from random_signals import Trial
-from promises.scene import PYTHON
+from promises.scene import INITS, LAUNCHERS, PYTHON
 from promises.tries import expect, tries
 
-PEERS = ("tini", "dumb-init")
 # What a process cannot be asked for, what stands for its own faults, and what stops it (a promise of its own).
 OWN = {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP,
        signal.SIGSYS, signal.SIGABRT, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
@@ -54,13 +53,13 @@ def _heard(scene, numbers):
     return sorted(map(int, (heard + rest).split()))
 
 
-@tries("P4", f"each of {len(HANDED_ON)} signals reaches the job, once", len(HANDED_ON), len(HANDED_ON), peers=PEERS)
+@tries("P4", f"each of {len(HANDED_ON)} signals reaches the job, once", len(HANDED_ON), len(HANDED_ON), peers=INITS)
 def each_signal(scene, number, _):
     wanted = [HANDED_ON[number]] if HANDED_ON[number] != signal.SIGUSR2 else []
     expect(_heard(scene, wanted) == wanted, f"signal {HANDED_ON[number]} came more than once")
 
 
-@tries("P4", "bursts of different signals at one moment: each comes once", 20, 1000, peers=PEERS)
+@tries("P4", "bursts of different signals at one moment: each comes once", 20, 1000, peers=INITS)
 def bursts(scene, _, dice):
     burst = dice.sample([one for one in HANDED_ON if one not in (signal.SIGUSR2, *ENDING)], dice.randint(2, 12))
     burst.append(dice.choice(ENDING))  # safelaunch passes on the first of these, and kills at a second INT or TERM
@@ -68,7 +67,7 @@ def bursts(scene, _, dice):
     expect(heard == sorted(burst), f"{sorted(burst)} were sent, {heard} came")
 
 
-@tries("P4", "the job has the signal mask and the ignored signals of the shell", 12, peers=(*PEERS, "torchrun"))
+@tries("P4", "the job has the signal mask and the ignored signals of the shell", 12, peers=(*INITS, *LAUNCHERS))
 def masks(scene, _, dice):
     blocked = dice.sample(HANDED_ON, dice.randint(0, 6))
     ignored = dice.sample([one for one in HANDED_ON if one < 32], dice.randint(0, 4))
@@ -84,7 +83,7 @@ def masks(scene, _, dice):
     expect(found == wanted, f"{found} in place of {wanted}")
 
 
-@tries("P4", "Ctrl-Z stops the job and its launcher; `fg` goes on with both", 6, peers=PEERS)
+@tries("P4", "Ctrl-Z stops the job and its launcher; `fg` goes on with both", 6, peers=INITS)
 def stop_and_go_on(scene, number, _):
     process = scene.start([*PYTHON, TICKS], start_new_session=False, process_group=0)
     scene.ready()
@@ -105,7 +104,7 @@ def random_moments(scene, number, _):
     expect(not wrong, f"{trial}: {'; '.join(wrong)}")
 
 
-@tries("P6", "Ctrl-C twice at ranks that ignore it: all are gone within 250 ms of the second", 20, 1000, unit="ms", peers=("torchrun",))
+@tries("P6", "Ctrl-C twice at ranks that ignore it: all are gone within 250 ms of the second", 20, 1000, unit="ms", peers=LAUNCHERS)
 def twice(scene, _, dice):
     terminal = scene.terminal([*PYTHON, STUBBORN], ranks=2)
     scene.ready(2)
@@ -118,7 +117,7 @@ def twice(scene, _, dice):
     for _ in range(dice.randint(0, 8)):
         time.sleep(dice.uniform(0, 0.02))
         terminal.press_ctrl_c()
-    scene.until(lambda: not _read_and_look(scene, terminal), "the end", 40)
+    scene.until(lambda: not _read_and_look(scene, terminal), "the end", 10)
     milliseconds = 1e3 * (time.monotonic() - began)
     expect(milliseconds <= 250, f"{milliseconds:.0f} ms")
     if scene.launcher.name == "safelaunch":

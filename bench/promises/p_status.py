@@ -3,10 +3,10 @@
 import re
 import signal
 
-from promises.scene import PYTHON
+from promises.scene import INITS, LAUNCHERS, PYTHON
 from promises.tries import expect, tries
 
-PEERS = ("tini", "dumb-init", "torchrun")
+PEERS = (*INITS, *LAUNCHERS)
 DEADLY = sorted(set(range(1, 65)) - {32, 33} - {int(one) for one in (
     signal.SIGCHLD, signal.SIGCONT, signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGURG, signal.SIGWINCH)})
 DIES = """
@@ -17,6 +17,7 @@ if number not in (9, 19): signal.signal(number, signal.SIG_DFL)
 os.kill(os.getpid(), number)
 """
 RANKS = 4
+NAMED = rb"[Rr]ank %d failed first \(exit status %d\)|Process name: \[\[\d+,\d+\],%d\]\s+Exit code:\s+%d"  # ours, mpirun's
 FAILS = "if [ $RANK = $1 ]; then exit $2; fi; exec sleep 600"
 
 
@@ -41,9 +42,9 @@ def no_command(scene, number, _):
     _expect_status(scene, [("there-is-no-such-command", "./plain")[number]], (127, 126)[number])
 
 
-@tries("P5", f"the first of {RANKS} ranks to fail decides the status, and is named", 16, peers=("torchrun",))
+@tries("P5", f"the first of {RANKS} ranks to fail decides the status, and is named", 16, peers=LAUNCHERS)
 def first_to_fail(scene, number, dice):
     rank, wanted = number % RANKS, dice.randint(2, 255)
     status, _, told = scene.run(["sh", "-c", FAILS, "job", rank, wanted], ranks=RANKS)
     expect(status == wanted, f"rank {rank} ended with {wanted}, the whole with {status}")
-    expect(re.search(rb"[Rr]ank %d failed first \(exit status %d\)" % (rank, wanted), told), f"rank {rank} is not named")
+    expect(re.search(NAMED % (rank, wanted, rank, wanted), told), f"rank {rank} is not named")

@@ -16,26 +16,52 @@ from terminal import Terminal, shell_status
 
 PATIENCE = 60
 PYTHON = [sys.executable, "-S", "-c"]  # half the start of one with site-packages
+INITS = ("tini", "dumb-init")
+LAUNCHERS = ("torchrun", "accelerate", "deepspeed", "mpirun", "NVRx")
+FEW = 3  # trials of a peer one start of which costs seconds
 STEERING = ("SAFELAUNCH_", "PET_", "NCCL_", "MASTER_", "XDG_", "TORCHELASTIC_", "LC_", "LANG", "PYTHON")
 
 
 class Launcher:
-    """How a command is run: by safelaunch, by a peer, or bare."""
+    """How a command is run: by safelaunch or by a peer; `words` are what stands before the command, for that many ranks."""
 
-    def __init__(self, name, program, before=(), ranks=""):
-        self.name, self.program, self.before, self.ranks = name, program, tuple(before), ranks
-        self.installed = not program or bool(shutil.which(program))
+    def __init__(self, name, words, variables=None):
+        self.name, self.words, self.variables = name, words, variables or {}
+        self.program = next(iter(words(1)), "")
+        self.installed = bool(shutil.which(self.program))
+        self.trials = None if name in (*INITS, "safelaunch") else FEW
 
     def argv(self, words, ranks=None, options=()):
-        mine = [self.program] if self.program else []
         if self.name != "safelaunch":
-            return [*mine, *self.before, *([f"{self.ranks}={ranks or 1}"] if self.ranks else []), *words]
-        return [*mine, *options, *(["--nproc-per-node", str(ranks)] if ranks else []), "--", *words]
+            return [*self.words(ranks or 1), *words]
+        return [self.program, *options, *(["--nproc-per-node", str(ranks)] if ranks else []), "--", *words]
+
+
+def ours():
+    return safelaunch_at(os.path.abspath(os.environ["SAFELAUNCH_BIN"]))
+
+
+def safelaunch_at(program):
+    return Launcher("safelaunch", lambda ranks: [program])
 
 
 def peers(root):
-    return [Launcher("tini", "tini", ["-s", "--"]), Launcher("dumb-init", "dumb-init", ["--"]),
-            Launcher("torchrun", str(root / "build/venv/bin/torchrun"), ["--no-python"], "--nproc_per_node")]
+    """Those of the tests' Python come before those in PATH."""
+    os.environ["PATH"] = f"{root / 'build/venv/bin'}:{os.environ['PATH']}"
+    to_rank = 'RANK=$OMPI_COMM_WORLD_RANK exec "$@"'
+    return [
+        Launcher("tini", lambda ranks: ["tini", "-s", "--"]),
+        Launcher("dumb-init", lambda ranks: ["dumb-init", "--"]),
+        Launcher("torchrun", lambda ranks: ["torchrun", "--no-python", f"--nproc_per_node={ranks}"]),
+        Launcher("accelerate", lambda ranks: ["accelerate", "launch", *["--multi_gpu"] * (ranks > 1), f"--num_processes={ranks}",
+                                              "--num_machines=1", "--mixed_precision=no", "--dynamo_backend=no", "--no_python"],
+                 {"ACCELERATE_USE_CPU": "true"}),
+        Launcher("deepspeed", lambda ranks: ["deepspeed", "--no_python", "--no_local_rank", f"--num_gpus={ranks}"],
+                 {"DS_ACCELERATOR": "cpu"}),
+        Launcher("mpirun", lambda ranks: ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks),
+                                          "sh", "-c", to_rank, "sh"]),
+        Launcher("NVRx", lambda ranks: ["ft_launcher", "--no-python", f"--nproc_per_node={ranks}"]),
+    ]
 
 
 class Scene:
@@ -72,7 +98,7 @@ class Scene:
         keep = {name: value for name, value in os.environ.items() if not name.startswith(STEERING)}
         name, value = self.mark.split("=")
         return {**keep, "HOME": str(self.place), "TMPDIR": str(self.folder / "tmp"), "XDG_RUNTIME_DIR": str(self.folder / "run"),
-                "XDG_STATE_HOME": str(self.folder / "state"), "OMP_NUM_THREADS": "1", name: value, **more}
+                "XDG_STATE_HOME": str(self.folder / "state"), "OMP_NUM_THREADS": "1", name: value, **self.launcher.variables, **more}
 
     def left(self):
         return processes_with(self.mark)

@@ -7,7 +7,6 @@ import subprocess
 
 from promises.scene import Scene
 
-BEST_OF_TORCHRUN = 3  # one start of it costs seconds
 EXPERIMENTS = []
 
 
@@ -75,7 +74,7 @@ def _peers_word(experiment, place, peer, trials):
         return "-"
     if not peer.installed:
         return "not installed"
-    count, wrong, worst = try_it(experiment, place, peer, min(trials, BEST_OF_TORCHRUN) if peer.name == "torchrun" else trials)
+    count, wrong, worst = try_it(experiment, place, peer, min(trials, peer.trials or trials))
     return f"{len(wrong)} of {count}" + (f", {worst:.3g} {experiment.unit}" if worst is not None else "")
 
 

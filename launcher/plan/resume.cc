@@ -81,7 +81,7 @@ std::optional<Checkpoint> newest_checkpoint(const std::string& pattern) {
   }
   if (!newest) return std::nullopt;
   const auto age = std::chrono::duration_cast<Duration>(FileTime::clock::now() - *newest);
-  return Checkpoint{std::move(path), std::max(Duration::zero(), age)};
+  return Checkpoint{std::move(path), std::max(Duration::zero(), age), *newest};
 }
 
 const std::string& pattern_of(const profile::Resume& resume) {
@@ -89,14 +89,17 @@ const std::string& pattern_of(const profile::Resume& resume) {
 }
 
 bool has_new_checkpoint(const FailedTraining& training) {
-  return training.newest && training.newest->age < training.began;
+  const auto& [failed, newest, before, starts] = training;
+  if (!newest || !before) return newest.has_value();
+  return newest->written > before->written ||
+         (newest->written == before->written && newest->path != before->path);
 }
 
 NextStep resume_step(const profile::Profile& profile, const profile::Resume& resume,
                      const FailedTraining& training) {
   if (!training.newest)
     return not_again(fmt::format("no checkpoint is there ({})", pattern_of(resume)));
-  const auto& [path, age] = *training.newest;
+  const auto& [path, age, written] = *training.newest;
   const bool is_new = has_new_checkpoint(training);
   if (!is_new && !training.starts)
     return not_again(

@@ -102,6 +102,7 @@ void RunMachine::start(const profile::Profile& profile) {
     return actions_.push_back(ProposeAttempt{profile_, attempts_ + 1, former_port_});
   }
   state_ = Attempting{};
+  if (const auto& resume = resume_of_profile()) newest_before_ = newest_checkpoint(*resume);
   const profile::Profile as = resume_ ? plan::resumed(profile_, *resume_) : profile_;
   actions_.push_back(StartAttempt{as, attempts_ + 1, former_port_, {}, by_loopback_});
 }
@@ -269,7 +270,7 @@ void RunMachine::fail(const EndedAttempt& attempt) {
 // No profile of the chain heals what fails in training; the job's own checkpoint may, or the same
 // settings another time.
 plan::NextStep RunMachine::step_again(const AttemptRecord& record, plan::NextStep otherwise) {
-  const auto& resume = profile_.resume ? profile_.resume : resume_;
+  const auto& resume = resume_of_profile();
   const bool used_up = plan_.options.max_attempts && attempts_ >= *plan_.options.max_attempts;
   const bool wanted = resume || profile_.retry;
   // Other nodes follow what is agreed, but they would have to find the same checkpoint.
@@ -287,13 +288,21 @@ plan::NextStep RunMachine::step_again(const AttemptRecord& record, plan::NextSte
 
 plan::NextStep RunMachine::step_from_checkpoint(const AttemptRecord& record,
                                                 const profile::Resume& resume) {
-  const plan::FailedTraining training{record.took, record.failed_for,
-                                      shelf_.newest_checkpoint(plan::pattern_of(resume)), starts_};
+  const plan::FailedTraining training{record.failed_for, newest_checkpoint(resume), newest_before_,
+                                      starts_};
   plan::NextStep step = plan::resume_step(profile_, resume, training);
   if (!step.profile) return step;
   starts_ = plan::has_new_checkpoint(training) ? 1 : *starts_ + 1;
   resume_ = resume;
   return step;
+}
+
+std::optional<plan::Checkpoint> RunMachine::newest_checkpoint(const profile::Resume& resume) {
+  return shelf_.newest_checkpoint(plan::pattern_of(resume));
+}
+
+const std::optional<profile::Resume>& RunMachine::resume_of_profile() const {
+  return profile_.resume ? profile_.resume : resume_;
 }
 
 bool RunMachine::stands_as_before(const EndedAttempt& attempt) {

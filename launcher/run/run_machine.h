@@ -346,6 +346,8 @@ class RunMachine {
   /// The loopback leads to all ranks of a job that is on this node alone.
   [[nodiscard]] bool may_name_the_loopback() const { return !agrees_ && plan_.nodes() == 1; }
   void take_seen(const EndedAttempt& attempt);
+  [[nodiscard]] std::optional<plan::Checkpoint> newest_checkpoint(const profile::Resume& resume);
+  [[nodiscard]] const std::optional<profile::Resume>& resume_of_profile() const;
   [[nodiscard]] bool stands_as_before(const EndedAttempt& attempt);
   [[nodiscard]] plan::NextStep step_again(const AttemptRecord& record, plan::NextStep otherwise);
   [[nodiscard]] plan::NextStep step_from_checkpoint(const AttemptRecord& record,
@@ -389,10 +391,11 @@ class RunMachine {
   int attempts_ = 0;          ///< how many attempts have ended
   profile::Profile profile_;  ///< the profile of the present attempt, or of the last
   int retries_of_profile_ = 0;
-  std::optional<profile::Resume> resume_;  ///< how all attempts begin since one began so
-  int resumed_ = 0;                        ///< attempts that resume or retry has added
-  int retries_ = 0;                        ///< those of retry
-  std::optional<int> starts_;              ///< those from the newest one
+  std::optional<profile::Resume> resume_;          ///< how all attempts begin since one began so
+  int resumed_ = 0;                                ///< attempts that resume or retry has added
+  int retries_ = 0;                                ///< those of retry
+  std::optional<plan::Checkpoint> newest_before_;  ///< when the present attempt was started
+  std::optional<int> starts_;                      ///< those from the newest one
   plan::FormerPort former_port_ = plan::FormerPort::none;
   std::vector<std::string> tried_;
   plan::SeenOfJob seen_;

@@ -18,6 +18,7 @@ constexpr Duration kShortestStall = 2 * kMinute;
 constexpr Duration kBeforeAnyPause = 30 * kMinute;
 constexpr Duration kMeetsBeforeAnyPause = 3 * kMinute;  // as before the first collective
 constexpr Duration kShortestLongWork = 10 * kMinute;
+constexpr Duration kShortestOfMessages = 10 * kMinute;  // a worker may wait for its next order
 
 // A time of a millisecond must not keep us awake.
 constexpr Duration kShortestPause{10};
@@ -120,7 +121,9 @@ void Stall::rested(TimePoint now) {
 
 Duration Stall::limit() const {
   if (timeout_.after) return *timeout_.after;
-  if (longest_pause_) return std::max(kShortestStall, 2 * *longest_pause_);
+  if (longest_pause_)
+    return std::max(waits_for_messages() ? kShortestOfMessages : kShortestStall,
+                    2 * *longest_pause_);
   return somebody_meets() ? kMeetsBeforeAnyPause : kBeforeAnyPause;
 }
 
@@ -134,10 +137,14 @@ bool Stall::waits(Rank rank) const {
   return standing_.contains(rank) || (counted != counters_.end() && counted->second.waits());
 }
 
-// In a call that is not counted a server may wait for its next request, unless all are in one.
 bool Stall::somebody_waits() const {
-  return standing_.size() == counters_.size() || somebody_meets() ||
-         std::ranges::any_of(counters_, [](const auto& one) { return one.second.waits(); });
+  return std::ranges::any_of(counters_, [this](const auto& one) { return waits(one.first); });
+}
+
+// As the later stages of a pipeline do whose first one has lost its data.
+bool Stall::waits_for_messages() const {
+  return !standing_.empty() && standing_.size() < counters_.size() && !somebody_meets() &&
+         std::ranges::none_of(counters_, [](const auto& one) { return one.second.waits(); });
 }
 
 // Whoever waits for no other rank waits for a request.

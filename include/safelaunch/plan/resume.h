@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -9,8 +10,9 @@ namespace safelaunch::plan {
 
 /// The newest of the job's own checkpoints.
 struct Checkpoint {
-  std::string path;  ///< as the pattern finds it: "ckpt/step40.pt"
-  Duration age{};    ///< since anything was last written into it
+  std::string path;                           ///< as the pattern finds it: "ckpt/step40.pt"
+  Duration age{};                             ///< since anything was last written into it
+  std::filesystem::file_time_type written{};  ///< when that was, by the file system's own clock
 };
 
 /// Looks for the newest file, or folder, that the pattern (glob(7)) finds; a folder is as new as
@@ -23,15 +25,15 @@ struct Checkpoint {
 
 /// A training that has failed, and what it has left behind. Times are counted back from now.
 struct FailedTraining {
-  Duration began{};   ///< since the attempt began
   Duration failed{};  ///< since it stood still, or its first rank died
   std::optional<Checkpoint> newest;
+  std::optional<Checkpoint> before;  ///< the newest when the attempt was started
   /// Starts from the checkpoint before; none: no attempt was started from one yet.
   std::optional<int> starts;
 };
 
 /// Whether, and why, the job is started again from its newest checkpoint; pure. It must be newer
-/// than the attempt, or the attempt must itself have begun from one; and it must have lain
+/// than the one before, or the attempt must itself have begun from that; and it must have lain
 /// untouched when the training failed, since one that was being written may be cut off; a marker
 /// need not.
 [[nodiscard]] NextStep resume_step(const profile::Profile& profile, const profile::Resume& resume,
@@ -41,7 +43,8 @@ struct FailedTraining {
 /// starts; pure. The profile must say how.
 [[nodiscard]] NextStep retry_step(const profile::Profile& profile, int retries);
 
-/// Whether a checkpoint was finished since the attempt began.
+/// Whether a checkpoint was finished since the attempt began. No clock of ours is asked: that of a
+/// file server may be another one.
 [[nodiscard]] bool has_new_checkpoint(const FailedTraining& training);
 
 /// The profile whose script goes on from a checkpoint.

@@ -74,8 +74,9 @@ using StallAction = std::variant<AskCounters, StallReport, StallOver>;
 /// the longest step that the job has taken, ten minutes at least, and 30 minutes before a step is
 /// known. A standstill is told where every rank of the world counts its
 /// collectives and one of them waits in one (a server waits for requests in none), or waits for
-/// others to make a group, or all stand in calls that are not counted: after twice the longest
-/// pause that the job has shown, after two minutes at least, and after 30 minutes before a pause is
+/// others to make a group, or stands in a call that is not counted: after twice the longest
+/// pause that the job has shown, after two minutes at least (ten where some wait in such a call
+/// alone, others in nothing), and after 30 minutes before a pause is
 /// known, three where ranks wait for others to make a group. While those that the others wait for
 /// wait for a request, nothing is told. Once all ranks have ended, some of them before they were
 /// through, and the command goes on, that is told.
@@ -122,6 +123,7 @@ class Stall {
   [[nodiscard]] bool output_counts() const;
   [[nodiscard]] bool waits(Rank rank) const;
   [[nodiscard]] bool somebody_waits() const;
+  [[nodiscard]] bool waits_for_messages() const;
   [[nodiscard]] bool awaits_request() const;
   [[nodiscard]] bool stands_still() const;
   [[nodiscard]] std::vector<Rank> working() const;

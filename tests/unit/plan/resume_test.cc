@@ -26,6 +26,10 @@ profile::Profile plain_basic() {
   return profile;
 }
 
+constexpr std::filesystem::file_time_type kWritten{1h};
+const Checkpoint k7{"ckpt/7", 10min, kWritten};
+const Checkpoint k8{"ckpt/8", 10min, kWritten + 1min};
+
 NextStep step_after(const FailedTraining& training,
                     const profile::Resume& resume = {"ckpt/*", "", {}}) {
   return resume_step(plain_basic(), resume, training);
@@ -55,19 +59,18 @@ TEST_CASE(
     "training starts from a checkpoint of its own attempt at once, and from the same again "
     "after pauses",
     "[resume]") {
-  const NextStep first = step_after({1h, 0s, Checkpoint{"ckpt/7", 10min}, {}});
+  const NextStep first = step_after({0s, k7, {}, {}});
   REQUIRE(first.profile);
   CHECK(first.resumes);
   CHECK(first.wait == 0s);
   CHECK(first.why == "from ckpt/7, written 10min ago");
 
-  CHECK(step_after({1h, 0s, Checkpoint{"ckpt/7", 2h}, 1}).wait == 10s);
-  CHECK(step_after({1h, 0s, Checkpoint{"ckpt/7", 2h}, 2}).wait == 20s);
-  CHECK(step_after({1h, 0s, Checkpoint{"ckpt/8", 10min}, 2}).wait == 0s);
+  CHECK(step_after({0s, k7, k7, 1}).wait == 10s);
+  CHECK(step_after({0s, k7, k7, 2}).wait == 20s);
+  CHECK(step_after({0s, k8, k7, 2}).wait == 0s);
   profile::Profile patient = plain_basic();
   patient.restarts = 1000;
-  CHECK(resume_step(patient, {"ckpt/*", "", {}}, {1h, 0s, Checkpoint{"ckpt/7", 2h}, 999}).wait ==
-        10min);
+  CHECK(resume_step(patient, {"ckpt/*", "", {}}, {0s, k7, k7, 999}).wait == 10min);
 }
 
 TEST_CASE("training does not start from a checkpoint that proves nothing", "[resume]") {
@@ -76,21 +79,32 @@ TEST_CASE("training does not start from a checkpoint that proves nothing", "[res
     CHECK_FALSE(step.profile);
     return step.why;
   };
-  CHECK(why({1h, 0s, {}, {}}) == "no checkpoint is there (ckpt/*)");
-  CHECK(why({1h, 0s, Checkpoint{"ckpt/7", 2h}, {}}) ==
-        "no checkpoint was finished since the start; the newest, ckpt/7, is 2h old");
-  CHECK(why({1h, 0s, Checkpoint{"ckpt/7", 2h}, 3}) ==
-        "3 starts from ckpt/7 brought no new checkpoint");
+  CHECK(why({0s, {}, {}, {}}) == "no checkpoint is there (ckpt/*)");
+  CHECK(why({0s, k7, k7, {}}) ==
+        "no checkpoint was finished since the start; the newest, ckpt/7, is 10min old");
+  CHECK(why({0s, k7, k7, 3}) == "3 starts from ckpt/7 brought no new checkpoint");
+}
+
+TEST_CASE("a checkpoint is new beside the one before, whatever our own clock says", "[resume]") {
+  const auto is_new = [](Checkpoint newest, Checkpoint before) {
+    return has_new_checkpoint({0s, std::move(newest), std::move(before), {}});
+  };
+  CHECK(is_new({"ckpt/7", 10min, kWritten + 1s}, k7));  // written anew
+  CHECK(is_new(k8, k7));
+  CHECK(is_new({"ckpt/8", 10min, kWritten}, k7));  // its date has whole seconds
+  CHECK_FALSE(is_new(k7, k7));
+  CHECK_FALSE(is_new({"ckpt/7", 0s, kWritten}, k7));  // its date lies ahead of us
+  CHECK_FALSE(is_new(k7, k8));                        // the newer one was removed
 }
 
 TEST_CASE(
     "a checkpoint that was written when training failed may be cut off, unless a marker says "
     "that it is whole",
     "[resume]") {
-  const FailedTraining hung{1h, 20min, Checkpoint{"ckpt/7", 20min + 3s}, {}};
+  const FailedTraining hung{20min, Checkpoint{"ckpt/7", 20min + 3s, {}}, {}, {}};
   CHECK_FALSE(step_after(hung).profile);
   CHECK(step_after(hung, {"", "ckpt/latest", {}}).profile);
-  CHECK(step_after({1h, 20min, Checkpoint{"ckpt/7", 20min + 6s}, {}}).profile);
+  CHECK(step_after({20min, Checkpoint{"ckpt/7", 20min + 6s, {}}, {}, {}}).profile);
 }
 
 TEST_CASE("the script's arguments for a checkpoint come behind those of the profile", "[resume]") {

@@ -63,3 +63,92 @@ TEST_CASE("the extent of a file says what was left out", "[excerpts]") {
   CHECK(extent_in_words({"log", "", 10'000'000, 9'936'000}) == "the last 62 KiB of 10 MiB");
   CHECK(extent_in_words({"log", "", 5'000'000'000'000'000, 0}) == "4656612.9 GiB");
 }
+
+TEST_CASE("the last lines are whole lines, whatever ends the text", "[excerpts]") {
+  struct {
+    std::string_view text;
+    std::size_t count;
+    std::string_view last;
+  } const cases[] = {
+      {"a\nb\nc", 1, "c"},
+      {"a\nb\nc\n", 1, "c"},
+      {"a\nb\nc\n\n\n", 2, "b\nc"},
+      {"a\n\nc\n", 2, "\nc"},
+      {"a\nb\nc", 3, "a\nb\nc"},
+      {"a\nb\nc", 100, "a\nb\nc"},
+      {"a\nb\nc", 0, ""},
+      {"abc", 1, "abc"},
+      {"\na", 1, "a"},
+      {"\na", 2, "\na"},
+      {"", 0, ""},
+  };
+  for (const auto& each : cases) CHECK(last_lines(each.text, each.count) == each.last);
+}
+
+TEST_CASE("sizes are told in the unit that fits", "[excerpts]") {
+  struct {
+    std::uintmax_t size;
+    std::uintmax_t left_out;
+    const char* words;
+  } const cases[] = {
+      {0, 0, "0 bytes"},
+      {999, 0, "999 bytes"},
+      {1'024, 0, "1 KiB"},
+      {999'400, 0, "976 KiB"},
+      {1'000'000, 0, "977 KiB"},
+      {2'500'000'000, 0, "2.3 GiB"},
+      {7'000'000'000'000, 0, "6519.3 GiB"},
+      {9'000'000'000'000'000, 0, "8381903.2 GiB"},
+      {10'000'000, 9'936'000, "the last 62 KiB of 10 MiB"},
+      {5'000, 5'000, "the last 0 bytes of 5 KiB"},
+  };
+  for (const auto& each : cases)
+    CHECK(extent_in_words({"x", "", each.size, each.left_out}) == each.words);
+}
+
+TEST_CASE("stacks that differ in their threads' numbers alone are equal, however many they have",
+          "[excerpts]") {
+  const auto stack_of = [](int number) {
+    std::string stack;
+    for (int i = 0; i < 20'000; ++i)
+      stack += "thread thread " + std::to_string(number) + " (x)\n  f\n";
+    return stack;
+  };
+  AttemptHistory attempt;
+  attempt.stacks = {{"rank-0", stack_of(7), 1, 0},
+                    {"rank-1", stack_of(1'234'567), 1, 0},
+                    {"rank-2", "thread thread 7", 1, 0},
+                    {"rank-3", "thread thread ", 1, 0},
+                    {"rank-4", "thread thread x", 1, 0}};
+  const std::vector<SharedStack> stacks = shared_stacks(attempt);
+  REQUIRE(stacks.size() == 3);
+  CHECK(stacks[0].ranks == std::vector{Rank{0}, Rank{1}});
+  CHECK(stacks[1].ranks == std::vector{Rank{2}, Rank{3}});
+}
+
+TEST_CASE("lines of source are read by their place, and torn ones are passed over", "[excerpts]") {
+  const SourceLines lines = read_sources(
+      "/x/a.py:1\t    f(1)\n/x/b c.py:2\tg\t2 \nno tab\n\tno place\n/x/d.py:3\t "
+      "\t\r\n/x/a.py:9\th");
+  CHECK(lines == SourceLines{{"/x/a.py:1", "f(1)"}, {"/x/b c.py:2", "g\t2 "}, {"/x/a.py:9", "h"}});
+  CHECK(read_sources("").empty());
+}
+
+TEST_CASE("a line of a stack has a place where it is a frame of Python", "[excerpts]") {
+  struct {
+    std::string_view line;
+    std::string_view place;
+  } const cases[] = {
+      {"  /x/train.py:50 sleep", "/x/train.py:50"},
+      {"  train.py:7 <module>", "train.py:7"},
+      {"  /a b/train.py:50 f", "/a b/train.py:50"},
+      {"train.py:50 f", ""},
+      {"  /x/train.pyc:50 f", ""},
+      {"  /x/train.c:50 f", ""},
+      {"  /x/train.py f", ""},
+      {"thread MainThread", ""},
+      {"  ", ""},
+      {"", ""},
+  };
+  for (const auto& each : cases) CHECK(place_of_frame(each.line) == each.place);
+}

@@ -286,3 +286,133 @@ TEST_CASE("ranks that are not asked have no rate", "[status]") {
       R"({"t":14,"e":"usage","attempt":1,"ranks":[0],"cpu":[1],"memory":[1],"children":[0],"collectives":[-1]})");
   CHECK_FALSE(read_status(runs.path / "r1").value().collectives_a_second);
 }
+
+TEST_CASE("the status of a run without figures, whole", "[status]") {
+  RunStatus status;
+  status.run = "r1";
+  status.process.pid = 71;
+  status.attempt = 2;
+  status.profile = "no-p2p";
+  status.command = {"torchrun", "train.py"};
+  status.stages = {{0, "group"}, {1, "imported"}, {2, "group"}, {10, "group"}};
+  status.waiting = "group 3/4 · waiting for rank 1 12s/180s";
+  CHECK(render(status) ==
+        "r1  pid 71  attempt 2 no-p2p\n"
+        "    torchrun train.py\n"
+        "    group: ranks 0 2 10\n"
+        "    imported: rank 1\n"
+        "    waiting for rank 1 12s/180s\n");
+  status.training = true;
+  status.collectives_a_second = 12.34;
+  CHECK(render(status) ==
+        "r1  pid 71  attempt 2 no-p2p, training\n"
+        "    torchrun train.py\n"
+        "    12.3 collectives a second\n");
+}
+
+TEST_CASE("the status of ranks that are seen, whole", "[status]") {
+  RunStatus status;
+  status.run = "r1";
+  status.attempt = 1;
+  status.profile = "basic";
+  status.age = 3min;
+  status.stages = {{0, "group"}, {2, "imported"}};
+  status.since = {{0, 60s}, {2, 10min}};
+  status.hosts = {{2, "gpu-17"}};
+  status.figures[0] = {.pid = 70,
+                       .cpu = 98,
+                       .memory = 512U << 20U,
+                       .children = 0,
+                       .gpu_mib = 2'048,
+                       .doing = "working: uses 98 % of a CPU"};
+  status.figures[1] = {.pid = 71,
+                       .cpu = std::nullopt,
+                       .memory = 0,
+                       .children = 1U << 30U,
+                       .gpu_mib = std::nullopt,
+                       .doing = "idling: sleeping in nanosleep"};
+  status.gpus = {{0, 2'560, 81'920, std::nullopt}};
+  CHECK(render(status) ==
+        "r1  pid 0  attempt 1 basic\n"
+        "   \n"
+        "            reached   since  CPU   memory   its children  GPU memory  does\n"
+        "    rank 0  group     2min   98 %  512 MiB  -             2.0 GiB     working\n"
+        "    rank 1  spawned   -      -     -        1.0 GiB       -           idling: sleeping in "
+        "nanosleep\n"
+        "    rank 2  imported  0s     -     -        -             -           elsewhere: on "
+        "gpu-17\n"
+        "    GPU 0: 2.5 GiB of 80.0 GiB in use\n");
+}
+
+TEST_CASE("up to sixteen ranks have a row each, more share rows", "[status]") {
+  for (const int count : {16, 17}) {
+    RunStatus status;
+    for (int rank = 0; rank < count; ++rank) {
+      status.stages[rank] = "group";
+      status.figures[rank] = {
+          .pid = 1, .cpu = rank, .gpu_mib = {}, .doing = "idling: " + std::to_string(rank)};
+    }
+    const std::string text = render(status);
+    CHECK(std::count(text.begin(), text.end(), '\n') == (count == 16 ? 19 : 4));
+  }
+}
+
+TEST_CASE("a stage of no rank, and events of other versions, change no status", "[status]") {
+  const ScratchFolder run;
+  run.write("job.json", R"({"run":"r1","command":[]})");
+  run.write("events.jsonl",
+            "{\"e\":\"stage\",\"stage\":\"group\"}\n{\"e\":\"stage\",\"rank\":-7,\"stage\":\"x\"}\n"
+            "{\"e\":\"weather\",\"rank\":1}\n\n\xff\n{\"e\":\"usage\",\"collectives\":[-1,-1]}\n"
+            "{\"e\":\"usage\"}\n{\"e\":\"node\",\"attempt\":1,\"ranks\":[3],\"host\":\"h\"}");
+  const RunStatus status = read_status(run.path).value();
+  CHECK(status.stages.empty());
+  CHECK_FALSE(status.collectives_a_second);
+  CHECK(status.hosts == std::map<int, std::string>{{3, "h"}});
+}
+
+TEST_CASE("a new attempt forgets where the ranks of the last one were", "[status]") {
+  const ScratchFolder run;
+  run.write("job.json", R"({"run":"r1","command":["x"],"pid":"71","start_ticks":-1})");
+  run.write("events.jsonl",
+            R"({"e":"attempt","attempt":1,"profile":"basic"}
+{"e":"stage","attempt":1,"rank":0,"stage":"group"}
+{"e":"node","attempt":1,"ranks":[0],"host":"h"}
+{"e":"status","attempt":1,"text":"waiting for rank 1"}
+{"t":1,"e":"usage","attempt":1,"ranks":[0],"cpu":[0],"memory":[0],"children":[0],"collectives":[5]}
+{"t":2,"e":"usage","attempt":1,"ranks":[0],"cpu":[0],"memory":[0],"children":[0],"collectives":[9]}
+{"e":"training","attempt":1}
+{"e":"attempt","attempt":2,"profile":"no-p2p"}
+)");
+  const RunStatus status = read_status(run.path).value();
+  CHECK(status.process == ProcessId{0, 0});
+  CHECK(status.attempt == 2);
+  CHECK(status.profile == "no-p2p");
+  CHECK(status.stages.empty());
+  CHECK(status.hosts.empty());
+  CHECK(status.waiting.empty());
+  CHECK_FALSE(status.training);
+  CHECK_FALSE(status.collectives_a_second);
+}
+
+TEST_CASE("two answers at one time, and fewer collectives than before, make no wild rate",
+          "[status]") {
+  const auto rate_of = [](const std::string& events) {
+    const ScratchFolder run;
+    run.write("job.json", R"({"run":"r1","command":[]})");
+    run.write("events.jsonl", events);
+    return read_status(run.path).value().collectives_a_second;
+  };
+  const std::string first =
+      "{\"t\":1,\"e\":\"training\",\"attempt\":1}\n"
+      "{\"t\":1,\"e\":\"usage\",\"attempt\":1,\"ranks\":[0,1],\"cpu\":[0,0],\"memory\":[0,0],"
+      "\"children\":[0,0],\"collectives\":[10,8]}\n";
+  CHECK_FALSE(rate_of(first));
+  CHECK_FALSE(rate_of(first + "{\"t\":1,\"e\":\"usage\",\"attempt\":1,\"ranks\":[0],\"cpu\":[0],"
+                              "\"memory\":[0],\"children\":[0],\"collectives\":[20]}"));
+  CHECK(rate_of(first + "{\"t\":3,\"e\":\"usage\",\"attempt\":1,\"ranks\":[0,1],\"cpu\":[0,0],"
+                        "\"memory\":[0,0],\"children\":[0,0],\"collectives\":[-1,20]}") == 5.0);
+}
+
+TEST_CASE("no runs are an empty list of JSON", "[status]") {
+  CHECK(status_json({}) == "[]\n");
+}

@@ -119,6 +119,7 @@ class RunStory : public testing::Deeds<RunAction>, Shelf {
   std::vector<profile::Profile> unread;
   bool read_catalogue = false;
   std::optional<plan::Checkpoint> newest;  ///< of the job's checkpoints
+  std::optional<plan::Checkpoint> newest_at_start;
   std::vector<std::string> asked_for_checkpoints;
 
   explicit RunStory(std::vector<std::string> chain = profile::default_chain()) {
@@ -200,7 +201,7 @@ class RunStory : public testing::Deeds<RunAction>, Shelf {
   }
   std::optional<plan::Checkpoint> newest_checkpoint(const std::string& pattern) override {
     asked_for_checkpoints.push_back(pattern);
-    return newest;
+    return started().empty() ? newest_at_start : newest;
   }
   const diagnose::Catalogue& catalogue() override {
     read_catalogue = true;

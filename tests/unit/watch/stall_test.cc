@@ -258,15 +258,23 @@ TEST_CASE("a rank that was stopped before it told its counters is named where ot
   CHECK_FALSE(told(Activity::stopped, Activity::stopped));  // somebody holds the job
 }
 
-TEST_CASE("a circle of messages stands still though nobody waits in a collective", "[stall]") {
-  const auto told = [](bool both) {
-    return is_told([both](Stall& stall, TimePoint now) {
-      stall.on_counters(Rank{0}, {4, 4}, now, Uncounted::stands);
-      stall.on_counters(Rank{1}, {4, 4}, now, both ? Uncounted::stands : Uncounted::nothing);
-    });
+TEST_CASE("who waits for messages stands still though nobody waits in a collective", "[stall]") {
+  static constexpr Duration kNever = 2h;
+  const auto told_after = [](Uncounted first) {
+    Stall stall({}, kStallStart, 2);
+    for (TimePoint now = kStallStart; now < kStallStart + kNever; now += 1min) {
+      if (const auto action = stall.tick(now); action && action->index() == 1)
+        return std::chrono::duration_cast<Duration>(now - kStallStart - 5min);
+      const std::int64_t steps = std::min((now - kStallStart) / 1min, 5L);  // five, then none
+      stall.on_counters(Rank{0}, {steps, steps}, now, first);
+      stall.on_counters(Rank{1}, {steps, steps}, now, Uncounted::stands);
+    }
+    return kNever;
   };
-  CHECK(told(true));
-  CHECK_FALSE(told(false));  // a worker that waits for the next request of its server
+  CHECK(told_after(Uncounted::stands) < 5min);    // a circle
+  CHECK(told_after(Uncounted::nothing) > 10min);  // the first stage of a pipeline has no data
+  CHECK(told_after(Uncounted::nothing) < 13min);
+  CHECK(told_after(Uncounted::serves) == kNever);  // a server's worker waits for the next request
 }
 
 TEST_CASE("ranks that wait for one which waits for a request do not stand still", "[stall]") {
