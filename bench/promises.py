@@ -14,6 +14,7 @@ import importlib
 import os
 import pathlib
 import shutil
+import signal
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -48,6 +49,8 @@ def main():
     unknown = set(options.promises) - {experiment.promise for experiment in EXPERIMENTS}
     if unknown:
         parser.error(f"nothing tries {', '.join(sorted(unknown))}")
+    for ignored in (signal.SIGINT, signal.SIGQUIT):  # as a shell has it for what it starts in the background
+        signal.signal(ignored, signal.SIG_DFL)
     own_processes()
     beside = peers(ROOT) if options.peers else []
     head = TABLES["promises"][-1]

@@ -180,6 +180,7 @@ CONTROLS = [chr(code) for code in (*range(1, 32), 127, *range(0x80, 0xA0), 0x202
 def harmless_words(scene, _, dice):
     evil = "".join(dice.sample(CONTROLS, 8)) + "\x1b]0;title\x07\x1b[31m"
     _, out, err = scene.run(["sh", "-c", "exit 3", evil], ranks=1)
-    told = [err, *(scene.verb(*verb)[1] for verb in (("report",), ("runs",), ("report", "--json")))]
+    run = scene.records("job.json")[0].parent.name
+    told = [err, *(scene.verb(*verb)[1] for verb in (("report",), ("runs",), ("report", "--json"), ("status", run)))]
     bad = {sign for text in told for sign in CONTROLS if sign in text.decode(errors="replace")}
     expect(not bad, f"shown: {sorted(map(hex, map(ord, bad)))}")

@@ -30,7 +30,7 @@ for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP): signal.signal(one, si
 open("ready-" + os.environ.get("RANK", "0"), "w").close()
 time.sleep(600)
 """
-TICKS = "import time\nopen('ready-0', 'w').close()\nwhile True:\n    open('ticks', 'a').write('.')\n    time.sleep(0.005)"
+TICKS = "import time\nwhile True:\n    open('ticks', 'a').write('.')\n    open('ready-0', 'w').close()\n    time.sleep(0.005)"
 MASKS = "print([line for line in open('/proc/self/status') if line.startswith(('SigBlk', 'SigIgn'))])"
 
 

@@ -29,7 +29,7 @@ class Launcher:
         self.name, self.words, self.variables = name, words, variables or {}
         self.program = next(iter(words(1)), "")
         self.installed = bool(shutil.which(self.program))
-        self.trials = None if name in (*INITS, "safelaunch") else FEW
+        self.trials = 20 if name in INITS else FEW  # of a peer, at most
 
     def argv(self, words, ranks=None, options=()):
         if self.name != "safelaunch":

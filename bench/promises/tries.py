@@ -74,7 +74,7 @@ def _peers_word(experiment, place, peer, trials):
         return "-"
     if not peer.installed:
         return "not installed"
-    count, wrong, worst = try_it(experiment, place, peer, min(trials, peer.trials or trials))
+    count, wrong, worst = try_it(experiment, place, peer, min(trials, peer.trials))
     return f"{len(wrong)} of {count}" + (f", {worst:.3g} {experiment.unit}" if worst is not None else "")
 
 

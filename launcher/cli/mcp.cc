@@ -19,7 +19,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr Duration kVerbTakes{120'000};  // doctor looks at a slow disk
+constexpr Duration kVerbTakes{120'000};         // doctor looks at a slow disk
+constexpr std::size_t kLongestWords = 100'000;  // bytes; the kernel takes 128 KiB of one argument
 constexpr std::array<std::string_view, 3> kProtocols{"2025-06-18", "2025-03-26", "2024-11-05"};
 
 struct Tool {
@@ -93,9 +94,16 @@ Json called(const Json& params, const RunVerb& run) {
   const std::string name = text_of(params, "name");
   const auto* tool = std::ranges::find(kTools, name, [](const Tool& one) { return one.verb.name; });
   if (tool == kTools.end()) return failure(-32602, fmt::format("there is no tool '{}'", name));
+  const Json* arguments = field_of(params, "arguments");
+  if (arguments != nullptr && !arguments->is_object())
+    return failure(-32602, "the arguments are no object");
   const auto words = words_for(*tool, object_of(params, "arguments"));
   if (!words)
     return failure(-32602, fmt::format("{} takes {}: {}", name, tool->argument, tool->meaning));
+  if (join(*words, " ").size() > kLongestWords)
+    return failure(-32602, fmt::format("{} is too long ({} at most): write it into a file, and "
+                                       "give its path",
+                                       tool->argument, rough_size(kLongestWords)));
   const VerbAnswer said = run(*words);
   const Json content{{{"type", "text"}, {"text", said.text}}};
   return {{"result", {{"content", content}, {"isError", said.failed}}}};
@@ -109,6 +117,21 @@ Json answered(const Json& message, const RunVerb& run) {
   if (method == "tools/list") return {{"result", list_of_tools()}};
   if (method == "tools/call") return called(params, run);
   return failure(-32601, fmt::format("there is no method '{}'", method));
+}
+
+// Nothing for a notification, nor for what answers a question that we never ask.
+std::optional<Json> reply_to(const Json& message, const RunVerb& run) {
+  const auto has = [&](const char* key) { return field_of(message, key) != nullptr; };
+  if (message.is_object() && (!has("id") || has("result") || has("error"))) return std::nullopt;
+  Json reply{{"jsonrpc", "2.0"}, {"id", has("id") ? *field_of(message, "id") : Json()}};
+  reply.update(has("method")            ? answered(message, run)
+               : message.is_discarded() ? failure(-32700, "this is no JSON")
+                                        : failure(-32600, "this is no request"));
+  return reply;
+}
+
+std::string in_line(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 VerbAnswer run_verb(const std::vector<std::string>& words) {
@@ -136,14 +159,14 @@ int serve(std::span<const std::string> words) {
 
 std::optional<std::string> mcp_answer(std::string_view line, const RunVerb& run) {
   const Json message = parse_json<Json>(line);
-  const Json* id = field_of(message, "id");
-  const bool is_request = field_of(message, "method") != nullptr;
-  if (message.is_object() && (id == nullptr || !is_request)) return std::nullopt;
-  Json reply{{"jsonrpc", "2.0"}, {"id", id != nullptr ? *id : Json()}};
-  reply.update(message.is_object()      ? answered(message, run)
-               : message.is_discarded() ? failure(-32700, "this is no JSON")
-                                        : failure(-32600, "this is no request"));
-  return reply.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (!message.is_array() || message.empty()) {
+    const auto reply = reply_to(message, run);
+    return reply ? std::optional(in_line(*reply)) : std::nullopt;
+  }
+  Json replies = Json::array();
+  for (const Json& one : message)
+    if (auto reply = reply_to(one, run)) replies.push_back(*std::move(reply));
+  return replies.empty() ? std::nullopt : std::optional(in_line(replies));
 }
 
 const Verb kMcpVerb{

@@ -322,7 +322,8 @@ std::string render_running(std::span<const RunningRun> runs,
     text += report::render(status) +
             (status.user.empty() ? "" : tr("    user {}", status.user) + "\n") +
             tr("    since {}; logs in {}", rough_age(line.took),
-               (line.log_dir.empty() ? line.run.directory : line.log_dir).native()) +
+               report::plain_line(
+                   (line.log_dir.empty() ? line.run.directory : line.log_dir).native())) +
             "\n";
   if (!runs.empty()) return text;
   text = tr("no job of yours runs under safelaunch") + "\n";

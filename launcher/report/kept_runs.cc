@@ -182,9 +182,7 @@ std::string end_in_words(const RunLine& line) {
 }
 
 std::string command_in_words(const RunLine& line) {
-  std::string text = join(line.command, " ");
-  std::ranges::replace(text, '\n', ' ');
-  return plain_text(text);
+  return plain_line(join(line.command, " "));
 }
 
 std::string render(std::span<const RunLine> lines) {
@@ -198,12 +196,12 @@ std::string render(std::span<const RunLine> lines) {
   std::string text = fmt::format("{:<{}}  {:<16}  {:<9}  {:<{}}  {}\n", "ID", id_width,
                                  tr("STARTED"), tr("TOOK"), tr("END"), end_width, tr("COMMAND"));
   for (const RunLine& line : lines) {
-    text += fmt::format("{:<{}}  {:<16}  {:<9}  {:<{}}  {}\n", plain_text(line.run.id), id_width,
+    text += fmt::format("{:<{}}  {:<16}  {:<9}  {:<{}}  {}\n", plain_line(line.run.id), id_width,
                         local_time(line.run.began), describe_duration(line.took),
-                        plain_text(tr(end_in_words(line))), end_width, command_in_words(line));
+                        plain_line(tr(end_in_words(line))), end_width, command_in_words(line));
     if (line.run.entry != line.run.directory)
       text += fmt::format("{:<{}}  {}\n", "", id_width,
-                          tr("in {}", plain_text(line.run.directory.native())));
+                          tr("in {}", plain_line(line.run.directory.native())));
   }
   return text;
 }

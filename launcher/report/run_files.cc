@@ -267,6 +267,12 @@ std::string plain_text(std::string_view bytes) {
   return writer.take();
 }
 
+std::string plain_line(std::string_view bytes) {
+  std::string text = plain_text(bytes);
+  std::ranges::replace(text, '\n', ' ');
+  return text;
+}
+
 // Secrets are taken out in two passes. The first learns from all files, since a secret that the
 // command line gives away may stand bare in a log. The second cleans each file: JSON by its
 // members, so that it stays JSON, all else as text. A document that should be JSON and is not, such

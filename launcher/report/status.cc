@@ -268,6 +268,16 @@ Json json_of(const record::Straggler& straggler) {
   return json;
 }
 
+// Another user, or a job that writes into its own record, must not reach the reader's terminal.
+void make_plain(RunStatus& status) {
+  for (std::string* text :
+       {&status.run, &status.started, &status.profile, &status.waiting, &status.stall})
+    *text = plain_line(*text);
+  for (std::string& word : status.command) word = plain_line(word);
+  for (auto& [rank, host] : status.hosts) host = plain_line(host);
+  if (status.straggler) status.straggler->where = plain_line(status.straggler->where);
+}
+
 }  // namespace
 
 std::optional<RunStatus> read_status(const fs::path& directory) {
@@ -277,17 +287,17 @@ std::optional<RunStatus> read_status(const fs::path& directory) {
     files.files.push_back({name, text ? *text : ""});
   }
   if (array_if(parse_json<Json>(files.text("job.json")), "command") == nullptr) return std::nullopt;
-  return status_of(parse_run(files));
+  RunStatus status = status_of(parse_run(files));
+  make_plain(status);
+  return status;
 }
 
 std::string render(const RunStatus& status) {
-  std::string command;
-  for (const std::string& word : status.command) command += " " + word;
   std::string text =
       tr("{}  pid {}  attempt {} {}{}", status.run, status.process.pid, status.attempt,
          status.profile,
          status.training ? tr(", {}", tr(record::phase_in_words(status.serves))) : "") +
-      fmt::format("\n   {}\n", command);
+      fmt::format("\n    {}\n", join(status.command, " "));
   if (!status.figures.empty())
     text += table_of_ranks(status);
   else if (!status.training)  // else all ranks are through

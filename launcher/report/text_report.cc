@@ -41,9 +41,8 @@ class TextWriter {
 
 void write_head(const RunRecord& run, TextWriter& to) {
   to.heading(tr("run {}", run.id));
-  std::string command;
-  for (const std::string& word : run.summary.command) command += " " + word;
-  if (!command.empty()) to.line(tr("command  {}", command));
+  const std::string command = plain_line(join(run.summary.command, " "));
+  if (!command.empty()) to.line(tr("command   {}", command));
   if (!run.working_directory.empty()) to.line(tr("in        {}", run.working_directory));
   const std::string state = run.state == RunRecord::State::ended ? ""
                             : run.state == RunRecord::State::running

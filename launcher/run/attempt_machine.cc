@@ -218,13 +218,28 @@ void AttemptMachine::hide_output() {
   actions_.push_back(HideOutput{});
 }
 
+namespace {
+
+report::record::Stall line_of(Failure verdict, const ranks::RankAnswers& answers,
+                              std::string_view phase) {
+  report::record::Stall line{.text = describe(verdict), .phase = std::string(phase)};
+  for (MissingRank& missing : verdict.missing) {
+    ranks::put_place(answers, missing);
+    line.ranks.push_back(missing.rank.value);
+    if (!missing.where.empty()) line.places.push_back(missing.where);
+  }
+  return line;
+}
+
+}  // namespace
+
 void AttemptMachine::tell_stall(const watch::StallReport& report, const ranks::RankAnswers& answers,
                                 TimePoint now) {
   const Failure verdict = ranks::verdict_of(report, answers);
-  if (!report.working.empty())
-    return tell({describe(verdict), std::string(report::record::Stall::kWorks)});
+  using report::record::Stall;
+  if (!report.working.empty()) return tell(line_of(verdict, answers, Stall::kWorks));
   outcome_.standstill = describe(verdict);
-  tell({outcome_.standstill, std::string(report.again ? report::record::Stall::kAgain : "")});
+  tell(line_of(verdict, answers, report.again ? Stall::kAgain : ""));
   if (!rules_.kill_on_stall || report.all_ended) return;
   outcome_.verdict = verdict;
   note_failure(now);

@@ -1,5 +1,7 @@
 #include "notifier.h"
 
+#include <unistd.h>
+
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -18,9 +20,18 @@ constexpr Duration kLastSecond{1'000};
 
 std::vector<int> ranks_to_name(const Failure& failure) {
   std::vector<int> ranks;
+  if (failure.first && !is_hang(failure.kind)) return {failure.first->value};
   for (const MissingRank& missing : failure.missing) ranks.push_back(missing.rank.value);
-  if (ranks.empty() && failure.first) ranks.push_back(failure.first->value);
   return ranks;
+}
+
+/// The absolute path of a program that is not there; empty: none, or the shell will know.
+std::string missing_program(const settings::Receiver& receiver) {
+  const std::string program = receiver.where.substr(0, receiver.where.find(' '));
+  const bool is_path = receiver.form == settings::Receiver::Form::command &&
+                       program.starts_with('/') &&
+                       program.find_first_of("'\"$`;|&\\") == program.npos;
+  return is_path && ::access(program.c_str(), X_OK) != 0 ? program : std::string();
 }
 
 Notice notice_about(const report::AttemptSummary& attempt, std::string event) {
@@ -50,7 +61,11 @@ std::optional<Notice> notice_of(const report::AttemptSummary& attempt) {
 
 Notice notice_of(const report::record::Stall& stall, int attempt) {
   const bool over = stall.phase == report::record::Stall::kOver;
-  return {.event = over ? "moves" : "stalled", .text = in_words(stall), .attempt = attempt};
+  return {.event = over ? "moves" : "stalled",
+          .text = in_words(stall),
+          .ranks = stall.ranks,
+          .places = stall.places,
+          .attempt = attempt};
 }
 
 Notice notice_of_end(const report::RunSummary& run) {
@@ -103,6 +118,9 @@ Notifier::Notifier(boost::asio::io_context& io, launch::Reaper& reaper,
   if (!receivers.empty())
     for (settings::Receiver& one : settings::parse_receivers(receivers).value())
       receivers_.push_back({std::move(one)});
+  for (const Told& told : receivers_)
+    if (const std::string program = missing_program(told.receiver); !program.empty())
+      say_(fmt::format("warning: --notify: {} is no program that can be run", program));
   // The end of an attempt ends everything below us that does not ask to be kept.
   environment_[std::string(kKeepVariable)] = "1";
 }

@@ -53,7 +53,9 @@ std::string curl_quoted(std::string_view text) {
 
 std::vector<std::string> command_for(const settings::Receiver& receiver) {
   if (receiver.form == Form::command) return {"/bin/sh", "-c", receiver.where};
-  return {"curl", "--silent", "--show-error", "--fail", "--config", "-"};
+  // A redirection is followed to nowhere: who is told must be who was named.
+  return {"curl",         "--silent", "--show-error", "--fail", "--location",
+          "--max-redirs", "0",        "--config",     "-"};
 }
 
 std::string input_for(const settings::Receiver& receiver, const std::string& news) {

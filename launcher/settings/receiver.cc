@@ -25,11 +25,16 @@ Result<Receiver> parse_receiver(std::string_view text) {
   const std::size_t colon = is_url(text) ? std::string_view::npos : text.find(':');
   const std::string_view form = colon == std::string_view::npos ? "" : text.substr(0, colon);
   const std::string_view where = colon == std::string_view::npos ? text : text.substr(colon + 1);
-  if (!is_url(where) || form.empty() || !is_word(form))
-    return Receiver{Receiver::Form::command, std::string(text)};
   std::vector<std::string_view> forms = words_of(kReceiverForms);
   const auto known = std::ranges::find(forms, form);
-  if (known != forms.end() && known != forms.begin())
+  const bool is_form = known != forms.end() && known != forms.begin();
+  if (is_url(text) || (is_form && !is_url(where)))
+    return Error{Errc::usage, fmt::format("'{}' is no webhook: write its form and its URL, as in "
+                                          "slack:https://…, or a command",
+                                          text)};
+  if (!is_url(where) || form.empty() || !is_word(form))
+    return Receiver{Receiver::Form::command, std::string(text)};
+  if (is_form)
     return Receiver{static_cast<Receiver::Form>(known - forms.begin()), std::string(where)};
   forms.erase(forms.begin());
   return Error{

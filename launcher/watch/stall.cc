@@ -121,8 +121,9 @@ void Stall::rested(TimePoint now) {
 
 Duration Stall::limit() const {
   if (timeout_.after) return *timeout_.after;
+  const bool some_wait_for_messages = waits_for_messages() && standing_.size() < counters_.size();
   if (longest_pause_)
-    return std::max(waits_for_messages() ? kShortestOfMessages : kShortestStall,
+    return std::max(some_wait_for_messages ? kShortestOfMessages : kShortestStall,
                     2 * *longest_pause_);
   return somebody_meets() ? kMeetsBeforeAnyPause : kBeforeAnyPause;
 }
@@ -143,7 +144,7 @@ bool Stall::somebody_waits() const {
 
 // As the later stages of a pipeline do whose first one has lost its data.
 bool Stall::waits_for_messages() const {
-  return !standing_.empty() && standing_.size() < counters_.size() && !somebody_meets() &&
+  return !standing_.empty() && !somebody_meets() &&
          std::ranges::none_of(counters_, [](const auto& one) { return one.second.waits(); });
 }
 
@@ -245,6 +246,7 @@ StallReport Stall::report(TimePoint now) const {
   }
   report.lagging = stopped();
   if (!report.lagging.empty()) return report;
+  if (waits_for_messages()) return report;  // gloo counts them among the collectives
   report.lagging = lagging(counters_);
   // What a rank that does not answer any more has reached since, nobody knows.
   std::erase_if(report.lagging, [this](Rank rank) { return answered_at_.at(rank) < asked_at_; });

@@ -299,10 +299,14 @@ struct Stall {
   std::string text;   ///< who is behind; of one that is over: how long it took
   std::string phase;  ///< kAgain, kOver, kWorks, or empty for a new one
   bool serves = false;
+  std::vector<int> ranks{};           ///< who is behind
+  std::vector<std::string> places{};  ///< where these are, as far as it is known
   static void fields(auto& self, auto&& field) {
     field("text", self.text);
     field("phase", self.phase);
     field("serves", self.serves);
+    field("ranks", self.ranks);
+    field("places", self.places);
   }
 };
 

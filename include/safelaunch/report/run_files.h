@@ -51,4 +51,8 @@ struct ReadLimits {
 /// U+FFFD. Takes linear time whatever the bytes are.
 [[nodiscard]] std::string plain_text(std::string_view bytes);
 
+/// The same in one line: what begins a new one becomes a blank, so that no word of a job can look
+/// like a line of ours.
+[[nodiscard]] std::string plain_line(std::string_view bytes);
+
 }  // namespace safelaunch::report

@@ -94,6 +94,8 @@ TEST_CASE("a tool or an argument that there is not is refused, and nothing runs"
   CHECK(code_of(call_tool("explain", {{"what", "-"}})) == -32602);  // it would wait for its stdin
   CHECK(code_of(call_tool("report", {{"run", {"a", "b"}}})) == -32602);
   CHECK(code_of(call_tool("doctor", {{"command", "torchrun"}})) == -32602);
+  CHECK(code_of(call_tool("status", AgentJson::array())) == -32602);
+  CHECK(code_of(call_tool("explain", {{"what", std::string(150'000, 'x')}})) == -32602);
   CHECK(code_of(ask_agent({{"id", 1}, {"method", "resources/list"}})) == -32601);
 }
 
@@ -103,6 +105,18 @@ TEST_CASE("only a request is answered", "[mcp]") {
   CHECK_FALSE(mcp_answer(R"({"id": 1, "result": {}})", nobody));
   CHECK(AgentJson::parse(*mcp_answer("{", nobody))["error"]["code"] == -32700);
   CHECK(AgentJson::parse(*mcp_answer("", nobody))["error"]["code"] == -32700);
-  CHECK(AgentJson::parse(*mcp_answer("[1]", nobody))["error"]["code"] == -32600);
-  CHECK(AgentJson::parse(*mcp_answer("[1]", nobody))["id"].is_null());
+  CHECK(AgentJson::parse(*mcp_answer("1", nobody))["error"]["code"] == -32600);
+  CHECK(AgentJson::parse(*mcp_answer("1", nobody))["id"].is_null());
+  CHECK(AgentJson::parse(*mcp_answer(R"({"id": 3})", nobody))["error"]["code"] == -32600);
+}
+
+TEST_CASE("a batch is answered with a batch", "[mcp]") {
+  const auto nobody = [](const Words&) { return VerbAnswer{}; };
+  const auto replies = AgentJson::parse(
+      *mcp_answer(R"([{"id": 1, "method": "ping"}, {"method": "notifications/x"}, 1])", nobody));
+  REQUIRE(replies.size() == 2);
+  CHECK(replies[0]["id"] == 1);
+  CHECK(replies[1]["error"]["code"] == -32600);
+  CHECK_FALSE(mcp_answer(R"([{"method": "notifications/x"}])", nobody));
+  CHECK(AgentJson::parse(*mcp_answer("[]", nobody))["error"]["code"] == -32600);
 }

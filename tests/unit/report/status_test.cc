@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "catch.h"
+#include "scratch.h"
 
 using namespace safelaunch;
 
@@ -54,6 +55,21 @@ TEST_CASE("the stage of each rank is read off the record", "[status]") {
   CHECK(all[0].stages.at(0) == "imported");
   CHECK(render(all[0]).find("waiting for rank 1") != std::string::npos);
   CHECK(nlohmann::json::parse(status_json(all))[0]["profile"] == "no-shm");
+}
+
+TEST_CASE("no word of a record sets the terminal, or looks like a line of ours", "[status]") {
+  const RunsWithStatus runs;
+  runs.add(
+      "r1",
+      R"({"run":"r1","pid":71,"command":["sh","\u001b]0;title\u0007","a\nr2  pid 1\u009b31m"]})",
+      R"({"e":"attempt","attempt":1,"profile":"basic\u001b[2J"})"
+      "\n"
+      R"({"e":"status","attempt":1,"text":"waiting for rank 1\n    user root"})"
+      "\n");
+  const std::string text = render(read_status(runs.path / "r1").value());
+  CHECK(text ==
+        "r1  pid 71  attempt 1 basic\n    sh  a r2  pid 1\ufffd31m\n"
+        "    waiting for rank 1     user root\n");
 }
 
 TEST_CASE("a record that was cut in the middle of a line is read up to there", "[status]") {
@@ -334,7 +350,7 @@ TEST_CASE("the status of ranks that are seen, whole", "[status]") {
   status.gpus = {{0, 2'560, 81'920, std::nullopt}};
   CHECK(render(status) ==
         "r1  pid 0  attempt 1 basic\n"
-        "   \n"
+        "    \n"
         "            reached   since  CPU   memory   its children  GPU memory  does\n"
         "    rank 0  group     2min   98 %  512 MiB  -             2.0 GiB     working\n"
         "    rank 1  spawned   -      -     -        1.0 GiB       -           idling: sleeping in "

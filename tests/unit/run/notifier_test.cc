@@ -77,9 +77,25 @@ TEST_CASE("the end of a run is told as healed, failed or ended", "[notifier]") {
   CHECK(notice_of_end(run).text == "the host's checks forbid it");
 }
 
-TEST_CASE("a standstill and its end are told in words", "[notifier]") {
-  CHECK(notice_of(report::record::Stall{"rank 1 is behind", ""}, 1).text ==
-        "training stands still: rank 1 is behind");
+TEST_CASE("of several ranks that failed the one is named of which the text tells", "[notifier]") {
+  report::AttemptSummary failed = hung_attempt();
+  failed.failure->first = Rank{0};
+  CHECK(notice_of(failed)->ranks == std::vector{3});  // of a hang the one that is missing
+  failed.failure->kind = FailureKind::failed;
+  report::RunSummary run;
+  run.attempts = {failed};
+  CHECK(notice_of_end(run).ranks == std::vector{0});
+}
+
+TEST_CASE("a standstill and its end are told in words, with who is behind and where",
+          "[notifier]") {
+  report::record::Stall stall{.text = "rank 1 is behind", .phase = ""};
+  stall.ranks = {1};
+  stall.places = {"train.py:12 in load"};
+  const Notice stalled = notice_of(stall, 1);
+  CHECK(stalled.text == "training stands still: rank 1 is behind");
+  CHECK(stalled.ranks == stall.ranks);
+  CHECK(stalled.places == stall.places);
   const Notice moves = notice_of(report::record::Stall{"12min", "over"}, 2);
   CHECK(moves.event == "moves");
   CHECK(moves.text == "training goes on, after 12min");

@@ -12,7 +12,7 @@ TEST_CASE("a webhook has its form before its URL; all else is a command", "[rece
   CHECK(parse_receivers("json:http://127.0.0.1:80/x").value().front() ==
         Receiver{Form::json, "http://127.0.0.1:80/x"});
   for (const char* command :
-       {"~/bin/tell-me", "curl https://a.b/c", "FOO=1 x:https://a.b", "https://a.b/c", "a:b"})
+       {"~/bin/tell-me", "curl https://a.b/c", "FOO=1 x:https://a.b", "a:b", "slack-me"})
     CHECK(parse_receivers(command).value() == std::vector{Receiver{Form::command, command}});
 }
 
@@ -21,6 +21,12 @@ TEST_CASE("a form that is unknown is refused with the nearest one", "[receiver]"
   REQUIRE_FALSE(wrong.has_value());
   CHECK(wrong.error().message.find("did you mean 'feishu'") != std::string::npos);
   CHECK_FALSE(parse_receivers("command:https://a.b/c").has_value());
+}
+
+TEST_CASE("what is meant as a webhook is no command", "[receiver]") {
+  for (const char* webhook : {"https://a.b/c", "slack:", "feishu:ftp://a.b/c", "json:file:/x"})
+    CHECK(parse_receivers(webhook).error().message.find("write its form and its URL") !=
+          std::string::npos);
 }
 
 TEST_CASE("several receivers stand in a list; what is no list of texts is a command",
