@@ -19,8 +19,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr Duration kVerbTakes{120'000};         // doctor looks at a slow disk
-constexpr std::size_t kLongestWords = 100'000;  // bytes; the kernel takes 128 KiB of one argument
+constexpr Duration kVerbTakes{120'000};        // doctor looks at a slow disk
+constexpr std::size_t kLongestWord = 100'000;  // bytes; the kernel takes 128 KiB
+constexpr std::size_t kMostInBatch = 16;       // each may take two minutes
 constexpr std::array<std::string_view, 3> kProtocols{"2025-06-18", "2025-03-26", "2024-11-05"};
 
 struct Tool {
@@ -95,15 +96,15 @@ Json called(const Json& params, const RunVerb& run) {
   const auto* tool = std::ranges::find(kTools, name, [](const Tool& one) { return one.verb.name; });
   if (tool == kTools.end()) return failure(-32602, fmt::format("there is no tool '{}'", name));
   const Json* arguments = field_of(params, "arguments");
-  if (arguments != nullptr && !arguments->is_object())
+  if (arguments != nullptr && !arguments->is_object() && !arguments->is_null())
     return failure(-32602, "the arguments are no object");
   const auto words = words_for(*tool, object_of(params, "arguments"));
   if (!words)
     return failure(-32602, fmt::format("{} takes {}: {}", name, tool->argument, tool->meaning));
-  if (join(*words, " ").size() > kLongestWords)
-    return failure(-32602, fmt::format("{} is too long ({} at most): write it into a file, and "
-                                       "give its path",
-                                       tool->argument, rough_size(kLongestWords)));
+  if (std::ranges::max(*words, {}, &std::string::size).size() > kLongestWord)
+    return failure(-32602,
+                   fmt::format("{} is too long: 100 KB at most{}", tool->argument,
+                               &tool->verb == &kExplainVerb ? ", or the path of a log" : ""));
   const VerbAnswer said = run(*words);
   const Json content{{{"type", "text"}, {"text", said.text}}};
   return {{"result", {{"content", content}, {"isError", said.failed}}}};
@@ -159,7 +160,7 @@ int serve(std::span<const std::string> words) {
 
 std::optional<std::string> mcp_answer(std::string_view line, const RunVerb& run) {
   const Json message = parse_json<Json>(line);
-  if (!message.is_array() || message.empty()) {
+  if (!message.is_array() || message.empty() || message.size() > kMostInBatch) {
     const auto reply = reply_to(message, run);
     return reply ? std::optional(in_line(*reply)) : std::nullopt;
   }

@@ -8,6 +8,7 @@
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
 #include "safelaunch/base/strings.h"
+#include "safelaunch/diagnose/failure_words.h"
 
 // One or two sentences on what happened, chosen by the kind of failure. Each says no more than the
 // evidence shows: a rank that nobody can see from here is "missing", never "idle", and a rank that
@@ -275,16 +276,6 @@ std::string as_place(std::string_view where) {
   return where.empty() ? std::string(place) : fmt::format("{} in {}", place, where);
 }
 
-std::vector<std::string> places_of(const std::vector<MissingRank>& missing) {
-  std::vector<std::string> places;
-  for (const MissingRank& one : told_of(missing))
-    if (!one.where.empty())
-      places.push_back(missing.size() == 1
-                           ? as_place(one.where)
-                           : fmt::format("{}  (rank {})", as_place(one.where), one.rank.value));
-  return places;
-}
-
 /// All that is said, with the places in the sentence.
 std::string explanation(const Evidence& evidence, const Diagnosis& diagnosis) {
   const std::string facts = facts_of(evidence, diagnosis);
@@ -314,6 +305,16 @@ std::string explanation(const Evidence& evidence, const Diagnosis& diagnosis) {
 }
 
 }  // namespace
+
+std::vector<std::string> places_of(const std::vector<MissingRank>& missing) {
+  std::vector<std::string> places;
+  for (const MissingRank& one : told_of(missing))
+    if (!one.where.empty())
+      places.push_back(missing.size() == 1
+                           ? as_place(one.where)
+                           : fmt::format("{}  (rank {})", as_place(one.where), one.rank.value));
+  return places;
+}
 
 void tell(const Evidence& evidence, Diagnosis& diagnosis) {
   Failure& failure = diagnosis.failure;

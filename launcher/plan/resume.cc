@@ -61,6 +61,12 @@ Duration pause_before(int start, const profile::Retry& pace) {
   return std::min(pause, std::max(kLongestPause, pace.backoff));
 }
 
+Checkpoints new_ones(const CheckpointsSeen& seen) {
+  Checkpoints fresh;
+  std::ranges::set_difference(seen.now, seen.before, std::inserter(fresh, fresh.end()));
+  return fresh;
+}
+
 NextStep not_again(std::string why) {
   NextStep step;
   step.why = std::move(why);
@@ -69,19 +75,14 @@ NextStep not_again(std::string why) {
 
 }  // namespace
 
-std::optional<Checkpoint> newest_checkpoint(const std::string& pattern) {
-  std::optional<FileTime> newest;
-  std::string path;
-  for (std::string& one : found_by(pattern)) {
+Checkpoints find_checkpoints(const std::string& pattern) {
+  Checkpoints found;
+  for (const std::string& one : found_by(pattern)) {
     std::error_code none;
-    const auto at = fs::is_directory(one, none) ? newest_below(one) : written_at(one);
-    if (at <= newest) continue;
-    newest = at;
-    path = std::move(one);
+    if (const auto at = fs::is_directory(one, none) ? newest_below(one) : written_at(one))
+      found.emplace(one, *at);
   }
-  if (!newest) return std::nullopt;
-  const auto age = std::chrono::duration_cast<Duration>(FileTime::clock::now() - *newest);
-  return Checkpoint{std::move(path), std::max(Duration::zero(), age), *newest};
+  return found;
 }
 
 const std::string& pattern_of(const profile::Resume& resume) {
@@ -89,18 +90,20 @@ const std::string& pattern_of(const profile::Resume& resume) {
 }
 
 bool has_new_checkpoint(const FailedTraining& training) {
-  const auto& [failed, newest, before, starts] = training;
-  if (!newest || !before) return newest.has_value();
-  return newest->written > before->written ||
-         (newest->written == before->written && newest->path != before->path);
+  return !new_ones(training.checkpoints).empty();
 }
 
 NextStep resume_step(const profile::Profile& profile, const profile::Resume& resume,
                      const FailedTraining& training) {
-  if (!training.newest)
+  const Checkpoints fresh = new_ones(training.checkpoints);
+  const bool is_new = !fresh.empty();
+  const Checkpoints& candidates = is_new ? fresh : training.checkpoints.now;
+  if (candidates.empty())
     return not_again(fmt::format("no checkpoint is there ({})", pattern_of(resume)));
-  const auto& [path, age, written] = *training.newest;
-  const bool is_new = has_new_checkpoint(training);
+  const auto& [path, written] =
+      *std::ranges::max_element(candidates, {}, &Checkpoints::value_type::second);
+  const Duration age = std::max(
+      Duration::zero(), std::chrono::duration_cast<Duration>(training.checkpoints.at - written));
   if (!is_new && !training.starts)
     return not_again(
         fmt::format("no checkpoint was finished since the start; the newest, {}, is {} old", path,

@@ -175,10 +175,12 @@ std::string end_in_words(const RunLine& line) {
   const auto& attempts = line.outcome->attempts;
   if (attempts.empty()) return fmt::format("not started, status {}", line.outcome->exit_code);
   const AttemptSummary& last = attempts.back();
-  if (!last.failure) return attempts.size() == 1 ? "completed" : "completed with " + last.profile;
-  return fmt::format("{}{}, status {}", end_name(last.failure),
-                     last.failure->cause.empty() ? "" : " (" + last.failure->cause + ")",
-                     line.outcome->exit_code);
+  if (!last.failure)
+    return attempts.size() == 1 ? "completed" : "completed with " + plain_line(last.profile);
+  return fmt::format(
+      "{}{}, status {}", end_name(last.failure),
+      last.failure->cause.empty() ? "" : " (" + plain_line(last.failure->cause) + ")",
+      line.outcome->exit_code);
 }
 
 std::string command_in_words(const RunLine& line) {
@@ -198,7 +200,7 @@ std::string render(std::span<const RunLine> lines) {
   for (const RunLine& line : lines) {
     text += fmt::format("{:<{}}  {:<16}  {:<9}  {:<{}}  {}\n", plain_line(line.run.id), id_width,
                         local_time(line.run.began), describe_duration(line.took),
-                        plain_line(tr(end_in_words(line))), end_width, command_in_words(line));
+                        tr(end_in_words(line)), end_width, command_in_words(line));
     if (line.run.entry != line.run.directory)
       text += fmt::format("{:<{}}  {}\n", "", id_width,
                           tr("in {}", plain_line(line.run.directory.native())));

@@ -268,9 +268,10 @@ std::string plain_text(std::string_view bytes) {
 }
 
 std::string plain_line(std::string_view bytes) {
-  std::string text = plain_text(bytes);
-  std::ranges::replace(text, '\n', ' ');
-  return text;
+  std::string text(bytes);
+  std::ranges::replace_if(
+      text, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return plain_text(text);
 }
 
 // Secrets are taken out in two passes. The first learns from all files, since a secret that the

@@ -172,7 +172,7 @@ std::string table_of_ranks(const RunStatus& status) {
   std::string text = aligned(table);
   for (const GpuFigures& gpu : status.gpus) text += in_words(gpu);
   for (const NetworkFigures& one : status.network)
-    text += tr("    {}: {} a second in, {} out", one.interface, rough_size(one.in),
+    text += tr("    this host's {}: {} a second in, {} out", one.interface, rough_size(one.in),
                rough_size(one.out)) +
             "\n";
   return text;
@@ -269,13 +269,14 @@ Json json_of(const record::Straggler& straggler) {
 }
 
 // Another user, or a job that writes into its own record, must not reach the reader's terminal.
-void make_plain(RunStatus& status) {
-  for (std::string* text :
-       {&status.run, &status.started, &status.profile, &status.waiting, &status.stall})
+RunStatus shown(RunStatus status) {
+  for (std::string* text : {&status.run, &status.profile, &status.waiting, &status.stall})
     *text = plain_line(*text);
-  for (std::string& word : status.command) word = plain_line(word);
+  status.command = {plain_line(join(status.command, " "))};
   for (auto& [rank, host] : status.hosts) host = plain_line(host);
+  for (auto& [rank, figures] : status.figures) figures.where = plain_line(figures.where);
   if (status.straggler) status.straggler->where = plain_line(status.straggler->where);
+  return status;
 }
 
 }  // namespace
@@ -287,17 +288,16 @@ std::optional<RunStatus> read_status(const fs::path& directory) {
     files.files.push_back({name, text ? *text : ""});
   }
   if (array_if(parse_json<Json>(files.text("job.json")), "command") == nullptr) return std::nullopt;
-  RunStatus status = status_of(parse_run(files));
-  make_plain(status);
-  return status;
+  return status_of(parse_run(files));
 }
 
-std::string render(const RunStatus& status) {
+std::string render(const RunStatus& run) {
+  const RunStatus status = shown(run);
   std::string text =
       tr("{}  pid {}  attempt {} {}{}", status.run, status.process.pid, status.attempt,
          status.profile,
          status.training ? tr(", {}", tr(record::phase_in_words(status.serves))) : "") +
-      fmt::format("\n    {}\n", join(status.command, " "));
+      fmt::format("\n    {}\n", status.command.front());
   if (!status.figures.empty())
     text += table_of_ranks(status);
   else if (!status.training)  // else all ranks are through

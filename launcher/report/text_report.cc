@@ -43,7 +43,8 @@ void write_head(const RunRecord& run, TextWriter& to) {
   to.heading(tr("run {}", run.id));
   const std::string command = plain_line(join(run.summary.command, " "));
   if (!command.empty()) to.line(tr("command   {}", command));
-  if (!run.working_directory.empty()) to.line(tr("in        {}", run.working_directory));
+  if (!run.working_directory.empty())
+    to.line(tr("in        {}", plain_line(run.working_directory)));
   const std::string state = run.state == RunRecord::State::ended ? ""
                             : run.state == RunRecord::State::running
                                 ? ", still running"

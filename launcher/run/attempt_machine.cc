@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/diagnose/failure_words.h"
 #include "safelaunch/ranks/rank_questions.h"
 
 // Every event has a function, which asks for the state and adds the actions that it wants to
@@ -226,8 +227,8 @@ report::record::Stall line_of(Failure verdict, const ranks::RankAnswers& answers
   for (MissingRank& missing : verdict.missing) {
     ranks::put_place(answers, missing);
     line.ranks.push_back(missing.rank.value);
-    if (!missing.where.empty()) line.places.push_back(missing.where);
   }
+  line.places = diagnose::places_of(verdict.missing);
   return line;
 }
 

@@ -1,7 +1,5 @@
 #include "notifier.h"
 
-#include <unistd.h>
-
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -20,18 +18,10 @@ constexpr Duration kLastSecond{1'000};
 
 std::vector<int> ranks_to_name(const Failure& failure) {
   std::vector<int> ranks;
-  if (failure.first && !is_hang(failure.kind)) return {failure.first->value};
+  const bool names_missing = is_stuck(failure.kind) && !failure.missing.empty();
+  if (failure.first && !names_missing) return {failure.first->value};
   for (const MissingRank& missing : failure.missing) ranks.push_back(missing.rank.value);
   return ranks;
-}
-
-/// The absolute path of a program that is not there; empty: none, or the shell will know.
-std::string missing_program(const settings::Receiver& receiver) {
-  const std::string program = receiver.where.substr(0, receiver.where.find(' '));
-  const bool is_path = receiver.form == settings::Receiver::Form::command &&
-                       program.starts_with('/') &&
-                       program.find_first_of("'\"$`;|&\\") == program.npos;
-  return is_path && ::access(program.c_str(), X_OK) != 0 ? program : std::string();
 }
 
 Notice notice_about(const report::AttemptSummary& attempt, std::string event) {
@@ -118,9 +108,6 @@ Notifier::Notifier(boost::asio::io_context& io, launch::Reaper& reaper,
   if (!receivers.empty())
     for (settings::Receiver& one : settings::parse_receivers(receivers).value())
       receivers_.push_back({std::move(one)});
-  for (const Told& told : receivers_)
-    if (const std::string program = missing_program(told.receiver); !program.empty())
-      say_(fmt::format("warning: --notify: {} is no program that can be run", program));
   // The end of an attempt ends everything below us that does not ask to be kept.
   environment_[std::string(kKeepVariable)] = "1";
 }

@@ -372,9 +372,16 @@ std::span<const profile::Profile> Run::all_profiles() {
   return known_;
 }
 
-std::optional<plan::Checkpoint> Run::newest_checkpoint(const std::string& pattern) {
-  return disk_.within(kDiskAnswersWithin, [pattern] { return plan::newest_checkpoint(pattern); })
-      .value_or(std::nullopt);
+void Run::note_checkpoints(const std::string& pattern) {
+  const auto note = [noted = noted_, pattern] { *noted = plan::find_checkpoints(pattern); };
+  if (!checkpoints_disk_.post(0, note)) log_debug("no thread looks for checkpoints");
+}
+
+std::optional<plan::CheckpointsSeen> Run::checkpoints_of(const std::string& pattern) {
+  return checkpoints_disk_.within(kDiskAnswersWithin, [noted = noted_, pattern] {
+    return plan::CheckpointsSeen{*noted, plan::find_checkpoints(pattern),
+                                 std::filesystem::file_time_type::clock::now()};
+  });
 }
 
 void Run::write_json_report() {

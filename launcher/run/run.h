@@ -92,7 +92,8 @@ class Run final : Nodes::Listener, Shelf {
   std::span<const profile::Profile> all_profiles() override;
   std::optional<profile::Profile> profile_named(const std::string& name) override;
   const diagnose::Catalogue& catalogue() override { return diagnose::catalogue(); }
-  std::optional<plan::Checkpoint> newest_checkpoint(const std::string& pattern) override;
+  void note_checkpoints(const std::string& pattern) override;
+  std::optional<plan::CheckpointsSeen> checkpoints_of(const std::string& pattern) override;
   Attempt* attempt() override { return attempt_.get(); }
   void over_everywhere(const std::vector<OtherNode>& others,
                        const std::vector<std::string>& lost) override;
@@ -112,6 +113,9 @@ class Run final : Nodes::Listener, Shelf {
   plan::RunPlan plan_;
   output::StandardStreams streams_;
   DiskQueue disk_;
+  DiskQueue
+      checkpoints_disk_;  ///< theirs may be a slow server, and the record must not wait for it
+  std::shared_ptr<plan::Checkpoints> noted_ = std::make_shared<plan::Checkpoints>();  ///< its own
   DiskQueue json_writer_;  ///< for --json=FILE: a FIFO without a reader must not hold up the record
   RunLedger ledger_;
   boost::asio::io_context io_{1};

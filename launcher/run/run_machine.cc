@@ -102,7 +102,7 @@ void RunMachine::start(const profile::Profile& profile) {
     return actions_.push_back(ProposeAttempt{profile_, attempts_ + 1, former_port_});
   }
   state_ = Attempting{};
-  if (const auto& resume = resume_of_profile()) newest_before_ = newest_checkpoint(*resume);
+  if (const auto& resume = resume_of_profile()) shelf_.note_checkpoints(plan::pattern_of(*resume));
   const profile::Profile as = resume_ ? plan::resumed(profile_, *resume_) : profile_;
   actions_.push_back(StartAttempt{as, attempts_ + 1, former_port_, {}, by_loopback_});
 }
@@ -288,17 +288,18 @@ plan::NextStep RunMachine::step_again(const AttemptRecord& record, plan::NextSte
 
 plan::NextStep RunMachine::step_from_checkpoint(const AttemptRecord& record,
                                                 const profile::Resume& resume) {
-  const plan::FailedTraining training{record.failed_for, newest_checkpoint(resume), newest_before_,
-                                      starts_};
+  auto seen = shelf_.checkpoints_of(plan::pattern_of(resume));
+  if (!seen) {
+    plan::NextStep none;
+    none.why = "the disk of the checkpoints does not answer";
+    return none;
+  }
+  const plan::FailedTraining training{record.failed_for, *std::move(seen), starts_};
   plan::NextStep step = plan::resume_step(profile_, resume, training);
   if (!step.profile) return step;
   starts_ = plan::has_new_checkpoint(training) ? 1 : *starts_ + 1;
   resume_ = resume;
   return step;
-}
-
-std::optional<plan::Checkpoint> RunMachine::newest_checkpoint(const profile::Resume& resume) {
-  return shelf_.newest_checkpoint(plan::pattern_of(resume));
 }
 
 const std::optional<profile::Resume>& RunMachine::resume_of_profile() const {

@@ -225,8 +225,10 @@ class Shelf {
   /// A profile that another node has named; nullopt where there is none of that name.
   virtual std::optional<profile::Profile> profile_named(const std::string& name) = 0;
   virtual const diagnose::Catalogue& catalogue() = 0;
-  /// nullopt also where the disk does not answer.
-  virtual std::optional<plan::Checkpoint> newest_checkpoint(const std::string& pattern) = 0;
+  /// Notes which checkpoints are there before an attempt starts; waits for nothing.
+  virtual void note_checkpoints(const std::string& pattern) = 0;
+  /// Those, and those of now; nullopt where the disk does not answer.
+  virtual std::optional<plan::CheckpointsSeen> checkpoints_of(const std::string& pattern) = 0;
 
  protected:
   ~Shelf() = default;
@@ -346,7 +348,6 @@ class RunMachine {
   /// The loopback leads to all ranks of a job that is on this node alone.
   [[nodiscard]] bool may_name_the_loopback() const { return !agrees_ && plan_.nodes() == 1; }
   void take_seen(const EndedAttempt& attempt);
-  [[nodiscard]] std::optional<plan::Checkpoint> newest_checkpoint(const profile::Resume& resume);
   [[nodiscard]] const std::optional<profile::Resume>& resume_of_profile() const;
   [[nodiscard]] bool stands_as_before(const EndedAttempt& attempt);
   [[nodiscard]] plan::NextStep step_again(const AttemptRecord& record, plan::NextStep otherwise);
@@ -391,11 +392,10 @@ class RunMachine {
   int attempts_ = 0;          ///< how many attempts have ended
   profile::Profile profile_;  ///< the profile of the present attempt, or of the last
   int retries_of_profile_ = 0;
-  std::optional<profile::Resume> resume_;          ///< how all attempts begin since one began so
-  int resumed_ = 0;                                ///< attempts that resume or retry has added
-  int retries_ = 0;                                ///< those of retry
-  std::optional<plan::Checkpoint> newest_before_;  ///< when the present attempt was started
-  std::optional<int> starts_;                      ///< those from the newest one
+  std::optional<profile::Resume> resume_;  ///< how all attempts begin since one began so
+  int resumed_ = 0;                        ///< attempts that resume or retry has added
+  int retries_ = 0;                        ///< those of retry
+  std::optional<int> starts_;              ///< those from the newest one
   plan::FormerPort former_port_ = plan::FormerPort::none;
   std::vector<std::string> tried_;
   plan::SeenOfJob seen_;

@@ -29,9 +29,10 @@ Result<Receiver> parse_receiver(std::string_view text) {
   const auto known = std::ranges::find(forms, form);
   const bool is_form = known != forms.end() && known != forms.begin();
   if (is_url(text) || (is_form && !is_url(where)))
-    return Error{Errc::usage, fmt::format("'{}' is no webhook: write its form and its URL, as in "
-                                          "slack:https://…, or a command",
-                                          text)};
+    return Error{Errc::usage,  // without the URL, which is a password
+                 fmt::format("{} is no receiver: write the form and the URL of a webhook, as in "
+                             "slack:https://…, or a command",
+                             is_form ? fmt::format("'{}:' without a URL", form) : "a URL alone")};
   if (!is_url(where) || form.empty() || !is_word(form))
     return Receiver{Receiver::Form::command, std::string(text)};
   if (is_form)

@@ -88,7 +88,7 @@ void Stall::on_activity(Rank rank, Activity activity, TimePoint now) {
   if (!known_ || told_ != Duration::zero()) return;
   if (activity != Activity::working && activity != Activity::attended) return;
   // Who asks a store again and again uses some CPU.
-  const bool computes = waiting_ == Waiting::sleeps && !standing_.contains(rank);
+  const bool computes = waiting_ == Waiting::sleeps && !meeting_.contains(rank);
   if (!waits(rank) || computes) moved(now);
 }
 
@@ -178,7 +178,7 @@ std::vector<Rank> Stall::working() const {
 // Where all are, somebody holds the job as a whole.
 std::vector<Rank> Stall::stopped() const {
   const auto goes_on_waiting = [&](const auto& one) {
-    return one.second.waits() && !is_stopped(activities_, one.first);
+    return waits(one.first) && !is_stopped(activities_, one.first);
   };
   std::vector<Rank> stopped;
   if (std::ranges::none_of(counters_, goes_on_waiting)) return stopped;

@@ -35,8 +35,9 @@ def blocking_findings(directory):
 def run_safelaunch(fault, bench):
     directory = bench.record / "run"
     only = [] if getattr(fault, "HEALED_BY", None) else ["--only"]
+    words = fault.command(bench)  # which may add to bench.options
     options = [*DEADLINES, *only, *getattr(fault, "OPTIONS", ()), *bench.options]
-    done = running.run_command([harness.SAFELAUNCH, "--run-dir", str(directory), *options, *fault.command(bench)], bench)
+    done = running.run_command([harness.SAFELAUNCH, "--run-dir", str(directory), *options, *words], bench)
     result = {**done, "named": []}
     outcome = directory / "outcome.json"
     if not outcome.exists():

@@ -46,6 +46,13 @@ MS_REC_PRIVATE = (1 << 14) | (1 << 18)
 # As torch starts a job: it is what most faults need, and nothing else.
 INIT = "import os, sys, time, torch, torch.distributed as dist\ndist.init_process_group('gloo')\nRANK = dist.get_rank()\n"
 
+STEPS = """
+def steps(count, group=None):
+    for _ in range(count): dist.all_reduce(torch.ones(4), group=group); time.sleep(0.02)
+def sleeps(): time.sleep(100000)
+steps(20)
+"""
+
 CUDA = False  # --cuda: the ranks have GPUs, which are doubles, and talk by NCCL
 PTY = False   # --pty: each program has a terminal of its own for stdin, stdout and stderr
 GPUS = 4
@@ -157,6 +164,12 @@ class Bench:
     def job(self, text):
         """A script that has its process group, and then does what the text says."""
         return self.script(INIT + text)
+
+    def stands_still(self, text, options=()):
+        """A training of twenty steps, and then of what the text says; safelaunch ends it where it stands still for four seconds."""
+        self.options += ["--profile", self.script(
+            "name: trains\nextends: basic\non_stall: kill\ntimeouts: {stall: 4s}\n", name="trains.yaml")]
+        return self.torchrun(self.job(STEPS + text), options=options)
 
     def program(self, text, end=MEET, name="job.py"):
         """A script of a healthy program: what all have, the text, and then their meeting."""

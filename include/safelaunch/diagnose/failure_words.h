@@ -10,6 +10,9 @@
 
 namespace safelaunch::diagnose {
 
+/// "train.py:12 in load  (rank 5)": where the missing ranks stand, those that are told one by one.
+[[nodiscard]] std::vector<std::string> places_of(const std::vector<MissingRank>& missing);
+
 /// The first line of a Python traceback.
 inline constexpr std::string_view kTracebackBegins = "Traceback (most recent call last):";
 

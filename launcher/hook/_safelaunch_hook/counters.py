@@ -60,7 +60,8 @@ def _uncounted(waits):
         return "comes"
     if not _MEETING.isdisjoint(stands_in) or any(waits.get(name) for name in _OPENING):
         return "meets"
-    return "stands" if stands_in else "serves" if serving.waits_for_a_request() else ""
+    # A server may have a thread that receives.
+    return "serves" if serving.waits_for_a_request() else "stands" if stands_in else ""
 
 
 def finished():

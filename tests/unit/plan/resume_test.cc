@@ -26,9 +26,15 @@ profile::Profile plain_basic() {
   return profile;
 }
 
-constexpr std::filesystem::file_time_type kWritten{1h};
-const Checkpoint k7{"ckpt/7", 10min, kWritten};
-const Checkpoint k8{"ckpt/8", 10min, kWritten + 1min};
+constexpr std::filesystem::file_time_type kNow{10h};
+
+/// That were there before, and that are there ten minutes after the last was written.
+CheckpointsSeen seen(const Checkpoints& before, const Checkpoints& now) {
+  return {before, now, kNow};
+}
+
+const Checkpoints k7{{"ckpt/7", kNow - 10min}};
+const Checkpoints k7And8{{"ckpt/7", kNow - 10min}, {"ckpt/8", kNow - 5min}};
 
 NextStep step_after(const FailedTraining& training,
                     const profile::Resume& resume = {"ckpt/*", "", {}}) {
@@ -37,40 +43,35 @@ NextStep step_after(const FailedTraining& training,
 
 }  // namespace
 
-TEST_CASE("the newest checkpoint is a file, or a folder that is as new as its newest file",
-          "[resume]") {
+TEST_CASE("a checkpoint is a file, or a folder that is as new as its newest file", "[resume]") {
   const testing::TemporaryFolder folder;
   const std::string pattern = folder / "ckpt/*";
-  CHECK_FALSE(newest_checkpoint(pattern));
+  CHECK(find_checkpoints(pattern).empty());
 
-  write_checkpoint(folder / "ckpt/step1.pt", 300s);
   write_checkpoint(folder / "ckpt/step2.pt", 200s);
-  CHECK(newest_checkpoint(pattern)->path.ends_with("ckpt/step2.pt"));
-  CHECK(newest_checkpoint(pattern)->age >= 199s);
-
   write_checkpoint(folder / "ckpt/global_step3/rank/model.pt", 100s);
-  CHECK(newest_checkpoint(pattern)->path.ends_with("ckpt/global_step3"));
-
-  write_checkpoint(folder / "ckpt/step4.pt", 1s, "");
-  CHECK(newest_checkpoint(pattern)->path.ends_with("ckpt/global_step3"));
+  write_checkpoint(folder / "ckpt/step4.pt", 1s, "");  // which is empty
+  const Checkpoints found = find_checkpoints(pattern);
+  REQUIRE(found.size() == 2);
+  CHECK(found.at(folder / "ckpt/global_step3") - found.at(folder / "ckpt/step2.pt") > 99s);
 }
 
 TEST_CASE(
     "training starts from a checkpoint of its own attempt at once, and from the same again "
     "after pauses",
     "[resume]") {
-  const NextStep first = step_after({0s, k7, {}, {}});
+  const NextStep first = step_after({0s, seen({}, k7), {}});
   REQUIRE(first.profile);
   CHECK(first.resumes);
   CHECK(first.wait == 0s);
   CHECK(first.why == "from ckpt/7, written 10min ago");
 
-  CHECK(step_after({0s, k7, k7, 1}).wait == 10s);
-  CHECK(step_after({0s, k7, k7, 2}).wait == 20s);
-  CHECK(step_after({0s, k8, k7, 2}).wait == 0s);
+  CHECK(step_after({0s, seen(k7, k7), 1}).wait == 10s);
+  CHECK(step_after({0s, seen(k7, k7), 2}).wait == 20s);
+  CHECK(step_after({0s, seen(k7, k7And8), 2}).wait == 0s);
   profile::Profile patient = plain_basic();
   patient.restarts = 1000;
-  CHECK(resume_step(patient, {"ckpt/*", "", {}}, {0s, k7, k7, 999}).wait == 10min);
+  CHECK(resume_step(patient, {"ckpt/*", "", {}}, {0s, seen(k7, k7), 999}).wait == 10min);
 }
 
 TEST_CASE("training does not start from a checkpoint that proves nothing", "[resume]") {
@@ -79,32 +80,34 @@ TEST_CASE("training does not start from a checkpoint that proves nothing", "[res
     CHECK_FALSE(step.profile);
     return step.why;
   };
-  CHECK(why({0s, {}, {}, {}}) == "no checkpoint is there (ckpt/*)");
-  CHECK(why({0s, k7, k7, {}}) ==
+  CHECK(why({0s, seen({}, {}), {}}) == "no checkpoint is there (ckpt/*)");
+  CHECK(why({0s, seen(k7, k7), {}}) ==
         "no checkpoint was finished since the start; the newest, ckpt/7, is 10min old");
-  CHECK(why({0s, k7, k7, 3}) == "3 starts from ckpt/7 brought no new checkpoint");
+  CHECK(why({0s, seen(k7, k7), 3}) == "3 starts from ckpt/7 brought no new checkpoint");
 }
 
-TEST_CASE("a checkpoint is new beside the one before, whatever our own clock says", "[resume]") {
-  const auto is_new = [](Checkpoint newest, Checkpoint before) {
-    return has_new_checkpoint({0s, std::move(newest), std::move(before), {}});
+TEST_CASE("a checkpoint is new that was not there, or had another date", "[resume]") {
+  const auto is_new = [](const Checkpoints& before, const Checkpoints& now) {
+    return has_new_checkpoint({0s, seen(before, now), {}});
   };
-  CHECK(is_new({"ckpt/7", 10min, kWritten + 1s}, k7));  // written anew
-  CHECK(is_new(k8, k7));
-  CHECK(is_new({"ckpt/8", 10min, kWritten}, k7));  // its date has whole seconds
+  CHECK(is_new(k7, {{"ckpt/7", kNow - 1min}}));
+  CHECK(is_new(k7, k7And8));
   CHECK_FALSE(is_new(k7, k7));
-  CHECK_FALSE(is_new({"ckpt/7", 0s, kWritten}, k7));  // its date lies ahead of us
-  CHECK_FALSE(is_new(k7, k8));                        // the newer one was removed
+  CHECK_FALSE(is_new(k7And8, k7));  // the newer one was removed
+  const Checkpoints ahead{{"ckpt/9", kNow + 24h}};
+  CHECK_FALSE(is_new(ahead, ahead));
+  CHECK(step_after({0s, seen(ahead, {{"ckpt/7", kNow - 10min}, *ahead.begin()}), {}}).why ==
+        "from ckpt/7, written 10min ago");
 }
 
 TEST_CASE(
     "a checkpoint that was written when training failed may be cut off, unless a marker says "
     "that it is whole",
     "[resume]") {
-  const FailedTraining hung{20min, Checkpoint{"ckpt/7", 20min + 3s, {}}, {}, {}};
+  const FailedTraining hung{20min, seen({}, {{"ckpt/7", kNow - 20min - 3s}}), {}};
   CHECK_FALSE(step_after(hung).profile);
   CHECK(step_after(hung, {"", "ckpt/latest", {}}).profile);
-  CHECK(step_after({20min, Checkpoint{"ckpt/7", 20min + 6s, {}}, {}, {}}).profile);
+  CHECK(step_after({20min, seen({}, {{"ckpt/7", kNow - 20min - 6s}}), {}}).profile);
 }
 
 TEST_CASE("the script's arguments for a checkpoint come behind those of the profile", "[resume]") {

@@ -180,7 +180,7 @@ TEST_CASE("a status tells of each rank its stage, since when, its CPU, memory an
   CHECK(text.find("rank 1  imported  1min   91 %  512 MiB  2.0 GiB") != std::string::npos);
   CHECK(text.find("its children") == std::string::npos);
   CHECK(text.find("GPU 0: 2.5 GiB of 80.0 GiB in use, busy 97 %") != std::string::npos);
-  CHECK(text.find("\n    eth0: 3 MiB a second in, 5 KiB out\n") != std::string::npos);
+  CHECK(text.find("\n    this host's eth0: 3 MiB a second in, 5 KiB out\n") != std::string::npos);
 }
 
 TEST_CASE("of a thousand ranks those that do the same share a row of the status", "[status]") {

@@ -85,6 +85,8 @@ TEST_CASE("of several ranks that failed the one is named of which the text tells
   report::RunSummary run;
   run.attempts = {failed};
   CHECK(notice_of_end(run).ranks == std::vector{0});
+  run.attempts.front().failure->kind = FailureKind::stalled;  // rank 0's watchdog has given up
+  CHECK(notice_of_end(run).ranks == std::vector{3});
 }
 
 TEST_CASE("a standstill and its end are told in words, with who is behind and where",

@@ -41,7 +41,7 @@ AttemptRecord raised_in_training() {
 RunStory resuming() {
   RunStory run({"basic", "gloo-fallback"});
   run.plan.chain.front().resume = {.newer = "ckpt/*.pt", .marker = "", .append = {"--resume"}};
-  run.newest = {"ckpt/7.pt", 10min, {}};
+  run.checkpoints = {{"ckpt/7.pt", RunStory::kLooked - 10min}};
   return run;
 }
 
@@ -62,7 +62,7 @@ TEST_CASE("training that was killed starts again from a checkpoint that was not 
   run.ends_with(killed_in_training());
   run.memory_is_back();
   CHECK(appended(run) == Arguments{{}, {"--resume"}});
-  CHECK(run.asked_for_checkpoints == std::vector<std::string>(3, "ckpt/*.pt"));
+  CHECK(run.asked_for_checkpoints == std::vector<std::string>{"ckpt/*.pt"});
   run.ends_with(went_well_record());
   CHECK(run.exit_code() == 0);
 }
@@ -74,13 +74,11 @@ TEST_CASE("training starts three times from one checkpoint, and as often from ea
   for (int start = 0; start < 3; ++start) {
     run.ends_with(killed_in_training());
     run.memory_is_back();
-    run.newest->age = 10h;
   }
-  run.newest = {"ckpt/8.pt", 10min, {}};
+  run.checkpoints["ckpt/8.pt"] = RunStory::kLooked - 5min;
   for (int start = 0; start < 3; ++start) {
     run.ends_with(killed_in_training());
     run.memory_is_back();
-    run.newest->age = 10h;
   }
   CHECK(run.started().size() == 7);
   run.ends_with(killed_in_training());
@@ -91,12 +89,28 @@ TEST_CASE("training starts three times from one checkpoint, and as often from ea
 
 TEST_CASE("a checkpoint of an earlier run is not new, though its date is tomorrow", "[resume]") {
   RunStory run = resuming();
-  run.newest->age = 0s;
-  run.newest_at_start = run.newest;
+  run.checkpoints = run.checkpoints_at_start = {{"ckpt/9.pt", RunStory::kLooked + 24h}};
+  run.begin();
+  SECTION("and where there is no other, nothing starts again") {
+    run.ends_with(killed_in_training());
+    CHECK(run.exit_code() == 137);
+    CHECK(run.started().size() == 1);
+  }
+  SECTION("but one that this run has written is") {
+    run.checkpoints["ckpt/7.pt"] = RunStory::kLooked - 10min;
+    run.ends_with(killed_in_training());
+    run.memory_is_back();
+    CHECK(run.started().size() == 2);
+  }
+}
+
+TEST_CASE("where the disk of the checkpoints does not answer, nothing starts again", "[resume]") {
+  RunStory run = resuming();
+  run.disk_answers = false;
   run.begin();
   run.ends_with(killed_in_training());
-  CHECK(run.exit_code() == 137);
   CHECK(run.started().size() == 1);
+  CHECK(run.all<EndRun>().front().stopped_because == "the disk of the checkpoints does not answer");
 }
 
 TEST_CASE("an attempt with other settings begins from the checkpoint too, once one has",
@@ -157,7 +171,7 @@ TEST_CASE("training starts again as it was, as often as its profile says, after 
   CHECK(pause_after(stalled_in_training(), run) == 12s);
   CHECK(run.started() == std::vector<std::string>{"basic", "basic", "basic"});
   CHECK(appended(run) == Arguments{{}, {}, {}});
-  CHECK(run.asked_for_checkpoints.size() <= 1);  // at the start
+  CHECK(run.asked_for_checkpoints.empty());
   CHECK(run.last_summary().resumes);
   CHECK(run.last_summary().next == "basic: with the same settings in 12s (2 of 2)");
   run.ends_with(killed_in_training());

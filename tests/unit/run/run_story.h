@@ -118,8 +118,10 @@ class RunStory : public testing::Deeds<RunAction>, Shelf {
   /// The profiles of the chain that are unread until one more is needed.
   std::vector<profile::Profile> unread;
   bool read_catalogue = false;
-  std::optional<plan::Checkpoint> newest;  ///< of the job's checkpoints
-  std::optional<plan::Checkpoint> newest_at_start;
+  static constexpr std::filesystem::file_time_type kLooked{10h};
+  plan::Checkpoints checkpoints;  ///< the job's, once it has been started
+  plan::Checkpoints checkpoints_at_start;
+  bool disk_answers = true;
   std::vector<std::string> asked_for_checkpoints;
 
   explicit RunStory(std::vector<std::string> chain = profile::default_chain()) {
@@ -188,6 +190,7 @@ class RunStory : public testing::Deeds<RunAction>, Shelf {
   [[nodiscard]] const RunMachine& machine() const { return machine_; }
 
  private:
+  plan::Checkpoints noted_checkpoints_;
   virtual void ended_with(const AttemptRecord& record, const diagnose::Evidence& evidence) {
     on(AttemptEnded{ended(record, evidence)});
   }
@@ -199,9 +202,13 @@ class RunStory : public testing::Deeds<RunAction>, Shelf {
     const auto named = std::ranges::find(plan.chain, name, &profile::Profile::name);
     return named == plan.chain.end() ? std::nullopt : std::optional(*named);
   }
-  std::optional<plan::Checkpoint> newest_checkpoint(const std::string& pattern) override {
+  void note_checkpoints(const std::string&) override {
+    noted_checkpoints_ = started().empty() ? checkpoints_at_start : checkpoints;
+  }
+  std::optional<plan::CheckpointsSeen> checkpoints_of(const std::string& pattern) override {
     asked_for_checkpoints.push_back(pattern);
-    return started().empty() ? newest_at_start : newest;
+    if (!disk_answers) return std::nullopt;
+    return plan::CheckpointsSeen{noted_checkpoints_, checkpoints, kLooked};
   }
   const diagnose::Catalogue& catalogue() override {
     read_catalogue = true;

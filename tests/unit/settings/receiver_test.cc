@@ -24,9 +24,12 @@ TEST_CASE("a form that is unknown is refused with the nearest one", "[receiver]"
 }
 
 TEST_CASE("what is meant as a webhook is no command", "[receiver]") {
-  for (const char* webhook : {"https://a.b/c", "slack:", "feishu:ftp://a.b/c", "json:file:/x"})
-    CHECK(parse_receivers(webhook).error().message.find("write its form and its URL") !=
-          std::string::npos);
+  for (const char* webhook : {"https://a.b/sesame", "slack: https://a.b/sesame",
+                              "slack:", "feishu:ftp://a.b/sesame", "json:file:/sesame"}) {
+    const std::string why = parse_receivers(webhook).error().message;
+    CHECK(why.find("write the form and the URL") != std::string::npos);
+    CHECK(why.find("sesame") == std::string::npos);  // it is a password
+  }
 }
 
 TEST_CASE("several receivers stand in a list; what is no list of texts is a command",

@@ -277,6 +277,20 @@ TEST_CASE("who waits for messages stands still though nobody waits in a collecti
   CHECK(told_after(Uncounted::serves) == kNever);  // a server's worker waits for the next request
 }
 
+TEST_CASE("a stage that is stopped is behind those that wait for its messages", "[stall]") {
+  Stall stall({5min}, kStallStart, 2);
+  std::optional<StallReport> report;
+  for (TimePoint now = kStallStart; !report && now < kStallStart + 1h; now += 1min) {
+    const auto action = stall.tick(now);
+    if (action && action->index() == 1) report = std::get<StallReport>(*action);
+    stall.on_activity(Rank{0}, Activity::stopped, now);
+    stall.on_activity(Rank{1}, Activity::idling, now);
+    stall.on_counters(Rank{1}, {4, 4}, now, Uncounted::stands);
+  }
+  REQUIRE(report);
+  CHECK(report->lagging == std::vector<Rank>{{0}});
+}
+
 TEST_CASE("ranks that wait for one which waits for a request do not stand still", "[stall]") {
   const auto told = [](Uncounted first, Uncounted last, Collectives of_first = {4, 4}) {
     Stall stall({}, kStallStart, 3);
