@@ -92,14 +92,15 @@ Mistakes read_receiver(const YamlNode& node, nlohmann::json& receivers) {
   reader.read("url", url);
   reader.read("form", form);
   if (!reader.well_so_far()) return reader.mistakes();
-  const auto chat = settings::parse_receivers(form + ":" + url);
-  if (!chat) return Mistake{node.find("form")->place, chat.error().message};
-  const bool is_chat = chat->front().form != settings::Receiver::Form::command;
-  if (is_chat != command.empty() || url.empty() != form.empty())
+  const bool is_chat = !form.empty();
+  if (is_chat != command.empty() || is_chat == url.empty())
     return Mistake{node.place,
                    "a receiver is {command: [PROGRAM, ARGUMENT, …]} or {url: https://…, form: "
                    "slack|feishu|dingtalk|wecom|json}"};
-  receivers.push_back(is_chat ? form + ":" + url : command);
+  const std::string receiver = is_chat ? form + ":" + url : command;
+  if (const auto chat = settings::parse_receivers(receiver); is_chat && !chat)
+    return Mistake{node.find("form")->place, chat.error().message};
+  receivers.push_back(receiver);
   return {};
 }
 

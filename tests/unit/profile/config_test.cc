@@ -388,11 +388,12 @@ TEST_CASE("a receiver with a wrong key or form is refused at its place", "[confi
         "s.yaml:3:17: command must be a list of words: [PROGRAM, ARGUMENT, …]");
   CHECK(refused("tell-me") ==
         "s.yaml:3:7: a receiver must be a map of keys to values, not one value");
-  for (const char* half : {"{url: https://a.b/c}", "{form: json}", "{}", "{url: a.b/c, form: json}",
+  for (const char* half : {"{url: https://a.b/c}", "{form: json}", "{}",
                            "{command: [a], url: https://a.b/c, form: json}"})
     CHECK(refused(half) ==
           "s.yaml:3:7: a receiver is {command: [PROGRAM, ARGUMENT, …]} or {url: https://…, form: "
           "slack|feishu|dingtalk|wecom|json}");
+  CHECK(refused("{url: a.b/c, form: json}").find("'json:' without a URL") != std::string::npos);
   CHECK(refusal_of_config("options: {notify: []}") ==
         "s.yaml:1:19: notify must hold 1 to 16 receivers");
   CHECK(refusal_of_config("options: {cluster: [a]}").find("1:11") != std::string::npos);
