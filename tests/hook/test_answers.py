@@ -129,7 +129,7 @@ FORKS = """
     import gc, os, sys, torch
     print("ready", flush=True)
     sys.stdin.readline()
-    for _ in range(100):
+    for _ in range(20):
         if os.fork() == 0:
             os._exit(0 if gc.isenabled() else 7)
         if os.wait()[1] != 0:
