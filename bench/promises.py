@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT / "tests/integration"))
 if "SAFELAUNCH_BIN" not in os.environ:
     os.environ["SAFELAUNCH_BIN"] = shutil.which("safelaunch") or sys.exit("there is no safelaunch in PATH; SAFELAUNCH_BIN may name it")
 
-from promises.scene import fresh_place, ours, own_processes, peers  # noqa: E402
+from promises.scene import INITS, LAUNCHERS, fresh_place, ours, own_processes, peers  # noqa: E402
 from promises.tries import EXPERIMENTS, row_of  # noqa: E402
 from tables import TABLES, keep, line, machine, promise, taken  # noqa: E402
 
@@ -42,7 +42,7 @@ def main():
     parser.add_argument("promises", nargs="*", metavar="P5", help="all, where none is named")
     parser.add_argument("--what", default="", help="only what has these words in its line of the table")
     parser.add_argument("--trials", type=int, help="at most so many of each; without it a few, 15 minutes in all")
-    parser.add_argument("--peers", action="store_true", help="try tini, dumb-init, torchrun, accelerate, deepspeed, mpirun and NVRx too, where they are installed")
+    parser.add_argument("--peers", action="store_true", help=f"try {', '.join((*INITS, *LAUNCHERS))} too, where they are installed")
     parser.add_argument("--soak", action="store_true", help="as many as a night has room for")
     parser.add_argument("--json", help="put the rows into this file, in place of its older ones")
     options = parser.parse_args()

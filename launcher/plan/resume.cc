@@ -61,9 +61,10 @@ Duration pause_before(int start, const profile::Retry& pace) {
   return std::min(pause, std::max(kLongestPause, pace.backoff));
 }
 
-Checkpoints new_ones(const CheckpointsSeen& seen) {
+Checkpoints new_ones(const FailedTraining& training) {
   Checkpoints fresh;
-  std::ranges::set_difference(seen.now, seen.before, std::inserter(fresh, fresh.end()));
+  if (const auto& seen = training.checkpoints)
+    std::ranges::set_difference(seen->now, seen->before, std::inserter(fresh, fresh.end()));
   return fresh;
 }
 
@@ -90,20 +91,21 @@ const std::string& pattern_of(const profile::Resume& resume) {
 }
 
 bool has_new_checkpoint(const FailedTraining& training) {
-  return !new_ones(training.checkpoints).empty();
+  return !new_ones(training).empty();
 }
 
 NextStep resume_step(const profile::Profile& profile, const profile::Resume& resume,
                      const FailedTraining& training) {
-  const Checkpoints fresh = new_ones(training.checkpoints);
+  if (!training.checkpoints) return not_again("the disk of the checkpoints does not answer");
+  const Checkpoints fresh = new_ones(training);
   const bool is_new = !fresh.empty();
-  const Checkpoints& candidates = is_new ? fresh : training.checkpoints.now;
+  const Checkpoints& candidates = is_new ? fresh : training.checkpoints->now;
   if (candidates.empty())
     return not_again(fmt::format("no checkpoint is there ({})", pattern_of(resume)));
   const auto& [path, written] =
       *std::ranges::max_element(candidates, {}, &Checkpoints::value_type::second);
   const Duration age = std::max(
-      Duration::zero(), std::chrono::duration_cast<Duration>(training.checkpoints.at - written));
+      Duration::zero(), std::chrono::duration_cast<Duration>(training.checkpoints->at - written));
   if (!is_new && !training.starts)
     return not_again(
         fmt::format("no checkpoint was finished since the start; the newest, {}, is {} old", path,

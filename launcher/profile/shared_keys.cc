@@ -97,10 +97,14 @@ Mistakes read_receiver(const YamlNode& node, nlohmann::json& receivers) {
     return Mistake{node.place,
                    "a receiver is {command: [PROGRAM, ARGUMENT, …]} or {url: https://…, form: "
                    "slack|feishu|dingtalk|wecom|json}"};
-  const std::string receiver = is_chat ? form + ":" + url : command;
-  if (const auto chat = settings::parse_receivers(receiver); is_chat && !chat)
-    return Mistake{node.find("form")->place, chat.error().message};
-  receivers.push_back(receiver);
+  if (!is_chat) {
+    receivers.push_back(command);
+    return {};
+  }
+  const std::string chat = form + ":" + url;
+  if (const auto read = settings::parse_receivers(chat); !read)
+    return Mistake{node.find("form")->place, read.error().message};
+  receivers.push_back(chat);
   return {};
 }
 

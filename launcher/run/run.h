@@ -113,9 +113,9 @@ class Run final : Nodes::Listener, Shelf {
   plan::RunPlan plan_;
   output::StandardStreams streams_;
   DiskQueue disk_;
-  DiskQueue
-      checkpoints_disk_;  ///< theirs may be a slow server, and the record must not wait for it
-  std::shared_ptr<plan::Checkpoints> noted_ = std::make_shared<plan::Checkpoints>();  ///< its own
+  DiskQueue checkpoints_disk_;  ///< a slow file server must not hold up the record
+  /// The checkpoints before the attempt; that queue's thread alone reads and writes them.
+  std::shared_ptr<plan::Checkpoints> noted_ = std::make_shared<plan::Checkpoints>();
   DiskQueue json_writer_;  ///< for --json=FILE: a FIFO without a reader must not hold up the record
   RunLedger ledger_;
   boost::asio::io_context io_{1};

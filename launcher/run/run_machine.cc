@@ -288,13 +288,8 @@ plan::NextStep RunMachine::step_again(const AttemptRecord& record, plan::NextSte
 
 plan::NextStep RunMachine::step_from_checkpoint(const AttemptRecord& record,
                                                 const profile::Resume& resume) {
-  auto seen = shelf_.checkpoints_of(plan::pattern_of(resume));
-  if (!seen) {
-    plan::NextStep none;
-    none.why = "the disk of the checkpoints does not answer";
-    return none;
-  }
-  const plan::FailedTraining training{record.failed_for, *std::move(seen), starts_};
+  const plan::FailedTraining training{record.failed_for,
+                                      shelf_.checkpoints_of(plan::pattern_of(resume)), starts_};
   plan::NextStep step = plan::resume_step(profile_, resume, training);
   if (!step.profile) return step;
   starts_ = plan::has_new_checkpoint(training) ? 1 : *starts_ + 1;

@@ -29,8 +29,8 @@ struct CheckpointsSeen {
 
 /// A training that has failed, and what it has left behind. Times are counted back from now.
 struct FailedTraining {
-  Duration failed{};  ///< since it stood still, or its first rank died
-  CheckpointsSeen checkpoints;
+  Duration failed{};                           ///< since it stood still, or its first rank died
+  std::optional<CheckpointsSeen> checkpoints;  ///< none: their disk does not answer
   /// Starts from the checkpoint before; none: no attempt was started from one yet.
   std::optional<int> starts;
 };

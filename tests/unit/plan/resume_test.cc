@@ -80,6 +80,7 @@ TEST_CASE("training does not start from a checkpoint that proves nothing", "[res
     CHECK_FALSE(step.profile);
     return step.why;
   };
+  CHECK(why({0s, {}, {}}) == "the disk of the checkpoints does not answer");
   CHECK(why({0s, seen({}, {}), {}}) == "no checkpoint is there (ckpt/*)");
   CHECK(why({0s, seen(k7, k7), {}}) ==
         "no checkpoint was finished since the start; the newest, ckpt/7, is 10min old");
