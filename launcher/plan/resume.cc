@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <iterator>
 #include <ranges>
@@ -68,6 +69,13 @@ Checkpoints new_ones(const FailedTraining& training) {
   return fresh;
 }
 
+/// The clock of a file system may stand for ten milliseconds; of files of one moment the later in
+/// the order of numbers counts.
+bool is_older(const Checkpoints::value_type& one, const Checkpoints::value_type& other) {
+  if (one.second != other.second) return one.second < other.second;
+  return ::strverscmp(one.first.c_str(), other.first.c_str()) < 0;
+}
+
 NextStep not_again(std::string why) {
   NextStep step;
   step.why = std::move(why);
@@ -102,8 +110,7 @@ NextStep resume_step(const profile::Profile& profile, const profile::Resume& res
   const Checkpoints& candidates = is_new ? fresh : training.checkpoints->now;
   if (candidates.empty())
     return not_again(fmt::format("no checkpoint is there ({})", pattern_of(resume)));
-  const auto& [path, written] =
-      *std::ranges::max_element(candidates, {}, &Checkpoints::value_type::second);
+  const auto& [path, written] = *std::ranges::max_element(candidates, is_older);
   const Duration age = std::max(
       Duration::zero(), std::chrono::duration_cast<Duration>(training.checkpoints->at - written));
   if (!is_new && !training.starts)

@@ -355,6 +355,28 @@ class FirstCollective(harness.HookTest):
                 self.assertEqual(worker.first("coll.done")["op"], "allreduce_")
             self.assert_no_fault(collector)
 
+    def test_it_is_over_when_gloo_has_woken_who_waits_for_it(self):
+        """On a busy machine the program destroys its group before gloo says of the work that it is completed."""
+        self.assertEqual(self.first("""
+    torch._C._distributed_c10d.Work.is_completed = lambda work: False
+    dist.all_reduce(torch.ones(1))
+"""), ["allreduce_"] * 2)
+
+    def test_its_end_is_told_before_the_programs_next_step(self):
+        """A rank may be killed in its second step, before our thread has looked again."""
+        with Collector() as collector:
+            harness.run_ranks(harness.script(INIT + """
+    from _safelaunch_hook import completion
+    completion._SHORTEST_WAIT = completion._LONGEST_WAIT = 3600
+    dist.all_reduce(torch.ones(1))
+    if rank == 1: os.kill(os.getpid(), 9)
+    try: dist.barrier()
+    except RuntimeError: os._exit(0)  # the other is gone
+"""), harness.environment(collector))
+            ranks = collector.drained().ranks()
+            self.assertEqual([event["op"] for event in ranks[1].all("coll.done")], ["allreduce_"])
+            self.assert_no_fault(collector)
+
     def test_the_end_in_one_world_is_told_before_the_next_world_begins(self):
         with Collector() as collector:
             self.assert_ended_well(*harness.run_ranks(harness.script("""

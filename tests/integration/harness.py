@@ -190,14 +190,14 @@ class SafelaunchTest(unittest.TestCase):
             account = self.account_of(process)
             process.kill()
             out, err = process.communicate()
-            self.fail(f"no end within {timeout} s\n{account}\n{out}\n{err}")
+            self.fail(f"no end within {timeout} s, {account}\n{out}\n{err}")
         return Run(process.returncode, (out or b"").decode(errors="replace"), (err or b"").decode(errors="replace"),
                    process.run_directory, time.monotonic() - process.began)
 
     def account_of(self, process):
-        """The last of what the run has noted, and what each thread of safelaunch waits in."""
+        """The last of what the run has noted, the latest first, and what each thread of safelaunch waits in."""
         events = process.run_directory / "events.jsonl"
-        noted = events.read_text().splitlines()[-30:] if events.exists() else ["no events.jsonl"]
+        noted = events.read_text().splitlines()[:-30:-1] if events.exists() else ["no events.jsonl"]
         with contextlib.suppress(OSError):  # a thread may end meanwhile
             for task in pathlib.Path(f"/proc/{process.pid}/task").iterdir():
                 noted.append(f"{task.name} in {(task / 'wchan').read_text()}")

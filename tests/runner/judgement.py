@@ -40,7 +40,7 @@ class Judgement:
         for reason, names in self.left_out:
             yield f"left out: {', '.join(names)}: {reason}"
         for result in self.flaky:
-            yield f"flaky: {result.name}: it failed, and passed when it ran alone"
+            yield f"flaky: {result.name}: it failed, and passed when it ran alone" + (f": {result.reason}" if result.reason else "")
         for result in self.failed:
             yield f"failed: {result.name}" + (f": {result.reason}" if result.reason else "")
         if self.too_flaky:
@@ -60,5 +60,11 @@ def judge(first, second, left_out=()):
         if result.state == FAILED and name in second and second[name].state == PASSED:
             judgement.flaky.append(result)
         else:
-            lists[result.state].append(result)
+            lists[result.state].append(dataclasses.replace(result, reason=_of_both(result, second.get(name))))
     return judgement
+
+
+def _of_both(first, second):
+    if second is None or second.state != FAILED or second.reason in ("", first.reason):
+        return first.reason
+    return f"{first.reason}; alone: {second.reason}"

@@ -2,7 +2,8 @@
 
 CTest writes "notrun" for a test that asked to be skipped as well as for one whose program is missing; only its words tell
 the two apart. A program of Catch2's is one test of CTest with many cases: they are counted, and those that failed are named,
-as its console reporter (releases 2 and 3) writes them.
+as its console reporter (releases 2 and 3) writes them. So are those of a file of unittest, each with the first line of what
+went wrong: the rest may be cut off where somebody else runs the tests.
 """
 import dataclasses
 import re
@@ -67,8 +68,19 @@ def _cases_within(output):
 BLOCK = re.compile(r"^-{79}\n((?:(?!-{79}).+\n)+)-{79}\n.+\n\.{79}\n((?:(?!-{79}|={79}).*\n)*)", re.MULTILINE)
 
 
+UNITTEST_BLOCK = re.compile(r"^={70}\n(?:FAIL|ERROR): (\S+).*\n(?:.*\n)*?-{70}\n((?:.*\n)*?)(?=^={70}$|^-{70}$)", re.MULTILINE)
+LONGEST_REASON = 400
+
+
+def _why_failed(traceback):
+    said = [line for line in traceback.splitlines() if line and not line.startswith((" ", "Traceback "))]
+    return said[0][:LONGEST_REASON] if said else "it does not say why"
+
+
 def _failed_within(output):
     """The names of a program's failed cases, with their sections; a block without a failure is a warning."""
+    if told := [f"{name}: {_why_failed(traceback)}" for name, traceback in UNITTEST_BLOCK.findall(output)]:
+        return told
     # A long name goes on in the next line; a section is indented.
     names = [re.sub(r"\n +", " / ", name.strip()).replace("\n", " ") for name, text in BLOCK.findall(output) if "FAILED:" in text]
     return list(dict.fromkeys(names))

@@ -54,6 +54,19 @@ class TestResults(unittest.TestCase):
         judgement = judge({"a": passed, "b": failed}, {})
         self.assertEqual(list(judgement.lines())[-1], "14 passed, 2 failed, 0 skipped")
 
+    def test_the_failed_tests_of_a_file_of_unittest_are_named_with_what_went_wrong(self):
+        equals, dashes = "=" * 70, "-" * 70
+        said = (f"{equals}\nFAIL: test_x (a.B.test_x)\nWhat it is for.\n{dashes}\nTraceback (most recent call last):\n"
+                f'  File "a.py", line 1, in test_x\nAssertionError: 1 != 0 : status 1\n--- stdout\n\n{equals}\n'
+                f"ERROR: test_y (a.B.test_y)\n{dashes}\nTraceback (most recent call last):\n  x\nKeyError: 'y'\n\n"
+                f"{dashes}\nRan 3 tests in 1.0s\n\nFAILED (failures=1, errors=1)\n")
+        failed = read_results(case("a", "fail", f'<failure message="Failed"/><system-out>{said}</system-out>'))["a"]
+        self.assertEqual(failed.reason, "test_x: AssertionError: 1 != 0 : status 1; test_y: KeyError: 'y'")
+        flaky = judge({"a": failed}, results(a=PASSED))
+        self.assertEqual(next(flaky.lines()), "flaky: a: it failed, and passed when it ran alone: " + failed.reason)
+        twice = judge({"a": failed}, {"a": Result("a", FAILED, "test_z: no end")})
+        self.assertEqual(next(twice.lines()), "failed: a: " + failed.reason + "; alone: test_z: no end")
+
     def test_what_cases_of_a_program_that_passes_left_out_is_told(self):
         said = "a.h:3: warning:\n  SKIPPED: no etcd\n\na.h:3: warning:\n  SKIPPED: no etcd\n\nAll tests passed (1 assertion in 1 test case)\n"
         read = read_results(case("a", "run", f"<system-out>{said}</system-out>"))["a"]

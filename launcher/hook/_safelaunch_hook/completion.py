@@ -43,7 +43,7 @@ class Collective:
     def __init__(self, name, arguments, begin_again):
         self.name, self._begin_again = name, begin_again
         self._group, self._device = _group_among(arguments), device_among(arguments)
-        self._untold = [True]  # popped by the first who tells of a failure
+        self._untold = [True]  # popped by the first who tells of its end
         self.begins()
 
     def begins(self):
@@ -63,15 +63,24 @@ class Collective:
         elif is_finished():
             self._finished(work)
         elif native.has_threads():
-            waits.watch(work, self._wait_failed)
+            waits.watch(work, self._wait_failed, self._waited if self._device is None else None)
             _Poll(is_finished, self, work).wait_in_a_thread()
         else:  # no thread can look again
             self._finished(None, observed=False)
 
     def failed(self, error):
-        if self._untold:
-            self._untold.pop()
+        if self._is_first():
             send_failure("coll.failed", error, op=self.name)
+
+    def _is_first(self):
+        try:
+            return self._untold.pop()
+        except IndexError:
+            return False
+
+    def _waited(self, work):
+        """The program knows it before our thread has looked again, and may die of its next step before that."""
+        quietly("wait", self._finished, work)
 
     def _wait_failed(self, error):
         self.failed(error)
@@ -81,7 +90,7 @@ class Collective:
         """What tells whether the collective is finished; None where nothing may be asked."""
         work = _work_in(result)
         if work is not None:
-            return work.is_completed
+            return work.is_completed if self._device is not None else _is_over(work)
         try:
             return _always if self._device is None else _event_behind(self._device)
         except Exception:  # a device whose streams and events torch does not know
@@ -99,6 +108,8 @@ class Collective:
                     waits.watch(work, self._wait_failed)
                 return self.failed(error)
         waits.leave()
+        if not self._is_first():
+            return
         trouble = _trouble_of(self._group, self._device)
         if trouble:  # what was aborted leaves the device, and looks finished
             return channel.emit("coll.failed", op=self.name, type="DistBackendError", err=trouble, comm=True)
@@ -108,6 +119,17 @@ class Collective:
 
 def _always():
     return True
+
+
+def _is_over(work):
+    """The question whether a work on CPUs is finished. Gloo wakes who waits for the work's future before it says of the
+    work that it is completed: the program may destroy the group, and end, in between. (The future of a device's work
+    is completed when the work is enqueued.)"""
+    try:
+        future = work.get_future()
+    except Exception:  # send and recv have none
+        return work.is_completed
+    return lambda: work.is_completed() or future.done()
 
 
 def _work_in(result):

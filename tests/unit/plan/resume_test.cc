@@ -101,6 +101,13 @@ TEST_CASE("a checkpoint is new that was not there, or had another date", "[resum
         "from ckpt/7, written 10min ago");
 }
 
+TEST_CASE("of checkpoints of one moment the later in the order of numbers is the newest",
+          "[resume]") {
+  const auto at = kNow - 10min;
+  const Checkpoints three{{"step10.pt", at}, {"step100.pt", at}, {"step9.pt", at - 1s}};
+  CHECK(step_after({0s, seen({}, three), {}}).why == "from step100.pt, written 10min ago");
+}
+
 TEST_CASE(
     "a checkpoint that was written when training failed may be cut off, unless a marker says "
     "that it is whole",
