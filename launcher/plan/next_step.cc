@@ -72,10 +72,13 @@ Found found_under(const profile::Profile& profile, const RunPlan& plan, const Se
   return found;
 }
 
-/// All but environment and backend by which a profile makes an attempt another one.
+/// All but environment and backend by which a profile makes an attempt another one. After how long
+/// a standstill in training is told changes nothing of the start.
 bool same_otherwise(const profile::Profile& a, const profile::Profile& b) {
+  profile::Timeouts timeouts = a.timeouts;
+  timeouts.stall = b.timeouts.stall;
   return a.verify == b.verify && a.args == b.args && a.processes == b.processes &&
-         a.process_group_timeout == b.process_group_timeout && a.timeouts == b.timeouts &&
+         a.process_group_timeout == b.process_group_timeout && timeouts == b.timeouts &&
          a.options == b.options;
 }
 

@@ -153,4 +153,17 @@ profile::Profile resumed(profile::Profile profile, const profile::Resume& resume
   return profile;
 }
 
+profile::Profile with_training_of(const profile::Profile& first, profile::Profile later) {
+  const profile::Profile silent;
+  const bool speaks = later.timeouts.stall != silent.timeouts.stall ||
+                      later.on_stall != silent.on_stall || later.resume || later.retry;
+  if (speaks) return later;
+  later.timeouts.stall = first.timeouts.stall;
+  later.on_stall = first.on_stall;
+  later.resume = first.resume;
+  later.retry = first.retry;
+  later.restarts = first.restarts;
+  return later;
+}
+
 }  // namespace safelaunch::plan

@@ -108,7 +108,7 @@ void RunMachine::start(const profile::Profile& profile) {
 }
 
 void RunMachine::note_profile(const profile::Profile& profile) {
-  profile_ = profile;
+  profile_ = plan::with_training_of(plan_.chain.front(), profile);
   // The same profile once more is a retry, whose number must be kept.
   if (!tried_.empty() && tried_.back() == profile.name) return;
   tried_.push_back(profile.name);

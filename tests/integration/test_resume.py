@@ -62,6 +62,14 @@ retry: {times: 3, backoff: 1s, factor: 2}
 """
 
 
+# The user's second profile is what heals the start of this job.
+HEALS = """
+name: heals
+extends: basic
+env: {HEALS: 1}
+"""
+
+
 class Resume(SafelaunchTest):
     def trains(self, *options, profile=RESUMES, launcher=None, **faults):
         """The words of a run; a fault's key is step_STEP_RANK."""
@@ -91,6 +99,18 @@ class Resume(SafelaunchTest):
         self.assertNotIn("SignalException", json.dumps(run.outcome), "a complaint about our own TERM is no evidence")
         told = [json.loads(line)["event"] for line in (self.folder / "told").read_text().splitlines()]
         self.assertEqual(sorted(told), ["healed", "restarted", "restarted", "stalled"])
+
+    def test_training_behind_a_healed_start_goes_on_as_the_first_profile_says(self):
+        (self.folder / "heals.yaml").write_text(HEALS)
+        starts = "import os, time\nwhile os.environ.get('HEALS') is None and os.environ['RANK'] == '0': time.sleep(1)\n"
+        profile = RESUMES.replace("stall: 5s", "stall: 5s, init: 5s")
+        words = self.trains("--profile", "./heals.yaml", profile=profile, step_25_1="hangs")
+        (self.folder / "job.py").write_text(starts + TRAINS)
+        run = self.run_safelaunch(*words)
+        self.assert_status(run, 0)
+        self.assertEqual([(attempt["profile"], attempt["end"]) for attempt in run.attempts],
+                         [("resumes", "hung"), ("heals", "stalled in training"), ("heals", "completed")], str(run))
+        self.assertEqual(run.out.count("resumed at 20"), 1)
 
     def test_without_a_new_checkpoint_it_starts_as_often_as_the_profile_says(self):
         run = self.run_safelaunch(*self.trains(step_15_1="always killed"))

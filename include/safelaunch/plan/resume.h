@@ -53,4 +53,10 @@ struct FailedTraining {
 /// The profile whose script goes on from a checkpoint.
 [[nodiscard]] profile::Profile resumed(profile::Profile profile, const profile::Resume& resume);
 
+/// The profile of a later attempt with what the first one says of training (`timeouts.stall`,
+/// `on_stall`, `resume`, `restarts`, `retry`), unless it says any of that itself: what heals a
+/// start knows nothing of the training behind it.
+[[nodiscard]] profile::Profile with_training_of(const profile::Profile& first,
+                                                profile::Profile later);
+
 }  // namespace safelaunch::plan

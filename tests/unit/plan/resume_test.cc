@@ -140,3 +140,20 @@ TEST_CASE("the pauses of a retry grow up to ten minutes, or to a first one that 
   profile.retry = {.times = 9, .backoff = 0s, .factor = 2};
   CHECK(retry_step(profile, 8).wait == 0s);
 }
+
+TEST_CASE("a later profile keeps what it says of training itself", "[resume]") {
+  profile::Profile first = plain_basic();
+  first.timeouts.stall = {15min};
+  first.on_stall = profile::OnStall::restart;
+  first.retry = profile::Retry{};
+  first.restarts = 7;
+  const profile::Profile healing = with_training_of(first, plain_basic());
+  CHECK(healing.retry == first.retry);
+  CHECK(healing.restarts == 7);
+  profile::Profile own = plain_basic();
+  own.timeouts.stall = {20min};
+  const profile::Profile kept = with_training_of(first, own);
+  CHECK(kept.timeouts.stall.after == 20min);
+  CHECK(kept.on_stall == profile::OnStall::report);
+  CHECK_FALSE(kept.retry);
+}

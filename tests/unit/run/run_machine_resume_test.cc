@@ -125,6 +125,25 @@ TEST_CASE("an attempt with other settings begins from the checkpoint too, once o
   CHECK(appended(run) == Arguments{{}, {"--resume"}, {"--resume"}});
 }
 
+TEST_CASE("what the first profile says of training goes for the one that heals the start",
+          "[resume]") {
+  RunStory run = resuming();
+  run.plan.chain.front().on_stall = profile::OnStall::restart;
+  run.plan.chain.front().timeouts.stall = {15min};
+  run.begin();
+  run.ends_with(hung_in(Stage::group));
+  run.memory_is_back();
+  const profile::Profile healed = run.all<StartAttempt>().back().profile;
+  CHECK(healed.name == "gloo-fallback");
+  CHECK(healed.on_stall == profile::OnStall::restart);
+  CHECK(healed.timeouts.stall.after == 15min);
+  run.checkpoints["ckpt/8.pt"] = RunStory::kLooked - 5min;
+  run.ends_with(stalled_in_training());
+  run.memory_is_back();
+  CHECK(run.started() == std::vector<std::string>{"basic", "gloo-fallback", "gloo-fallback"});
+  CHECK(appended(run) == Arguments{{}, {}, {"--resume"}});
+}
+
 namespace {
 
 RunStory retrying() {
