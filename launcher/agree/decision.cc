@@ -38,6 +38,7 @@ void each_field(auto& decision, auto&& field) requires(
   field("workers", decision.workers);
   field("master_addr", decision.master_addr);
   field("master_port", decision.master_port);
+  field("checkpoint", decision.checkpoint);
   field("interface", decision.interface);
   field("exit_code", decision.exit_code);
   field("signal", decision.signal);

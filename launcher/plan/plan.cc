@@ -207,22 +207,15 @@ Result<void> refuse_to_kill_at_no_time(const RunPlan& plan) {
   return {};
 }
 
-// Better now than when training has failed. The other nodes would have to find the same checkpoint,
-// and start at the same moment.
+// Better now than when training has failed. The other nodes would have to start at the same moment.
 Result<void> refuse_to_resume(const RunPlan& plan) {
   for (const profile::Profile& one : plan.chain) {
-    if (one.retry && plan.others_start_ranks() && !plan.party)
+    if ((one.resume || one.retry) && plan.others_start_ranks() && !plan.party)
       return Error{Errc::usage,
-                   fmt::format("profile {} starts training again (retry); that needs the other "
+                   fmt::format("profile {} starts training again ({}); that needs the other "
                                "nodes' agreement, and --rendezvous says how they agree",
-                               one.name)};
-    if (!one.resume) continue;
-    if (plan.others_start_ranks())
-      return Error{Errc::usage,
-                   fmt::format("profile {} starts training again from a checkpoint (resume); that "
-                               "works only where all ranks are started here",
-                               one.name)};
-    if (!plan.command.script && !one.resume->append.empty())
+                               one.name, one.resume ? "resume" : "retry")};
+    if (one.resume && !plan.command.script && !one.resume->append.empty())
       return Error{Errc::usage,
                    fmt::format("profile {} adds arguments to the script (resume), but safelaunch "
                                "cannot tell where the script begins in this command",

@@ -129,6 +129,7 @@ NextStep resume_step(const profile::Profile& profile, const profile::Resume& res
   NextStep step;
   step.profile = profile;
   step.resumes = true;
+  step.checkpoint = path;
   if (starts > 0) step.wait = pause_before(starts, {});
   step.why = fmt::format("from {}, written {} ago", path, describe_duration(age));
   return step;

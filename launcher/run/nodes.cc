@@ -71,6 +71,7 @@ void Nodes::propose(const ProposeAttempt& attempt, std::optional<int> port) {
   go.order = agree::Order::go;
   go.attempt = attempt.number;
   go.profile = attempt.profile.name;
+  go.checkpoint = attempt.checkpoint;
   // The launchers count their ranks themselves.
   if (plan_.spawn)
     go.workers = workers_of_nodes(plan_.party->placement.nodes, news_, others_, attempt.profile);

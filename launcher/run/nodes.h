@@ -27,7 +27,7 @@ class Nodes final : nodes::Party::Listener {
     /// The attempt is over on every node: `others` is what each has told of its end, `lost` names
     /// the nodes that are gone. To the leader alone.
     virtual void over_everywhere(const std::vector<OtherNode>& others,
-                                 const std::vector<std::string>& lost) = 0;
+                                 const std::vector<ranks::NodeName>& lost) = 0;
     /// The nodes have tried to reach each other. To the leader alone.
     virtual void ways_told(const report::record::Ways& ways) = 0;
     virtual void say(const std::string& line) = 0;

@@ -87,16 +87,15 @@ NodesReady compare_nodes(const LeadersNode& here, const OtherNodes& others) {
   return ready;
 }
 
-std::vector<std::string> names_of(const std::set<int>& seats, const LeadersNode& here,
-                                  const OtherNodes& others) {
-  std::vector<std::string> names;
+std::vector<ranks::NodeName> names_of(const std::set<int>& seats, const LeadersNode& here,
+                                      const OtherNodes& others) {
+  std::vector<ranks::NodeName> names;
   for (const int seat : seats) {
     const auto other = others.find(seat);
     const std::string host = seat == 0               ? here.host
                              : other == others.end() ? std::string()
                                                      : other->second.name.host;
-    names.push_back(host.empty() ? fmt::format("node {}", seat)
-                                 : fmt::format("node {} ({})", seat, host));
+    names.push_back({seat, host});
   }
   return names;
 }
@@ -135,12 +134,28 @@ std::vector<std::string> add_words_of(const std::vector<OtherNode>& others,
   return troubles;
 }
 
+namespace {
+
+std::string describe_lost(const std::vector<ranks::NodeName>& lost, bool by_slurm) {
+  std::vector<std::string> names;
+  std::vector<std::string> hosts;
+  for (const ranks::NodeName& node : lost) {
+    names.push_back(node.host.empty() ? fmt::format("node {}", node.seat)
+                                      : fmt::format("node {} ({})", node.seat, node.host));
+    if (!node.host.empty()) hosts.push_back(node.host);
+  }
+  const std::string told =
+      fmt::format("no word from {} for too long; the job was stopped", list_in_words(names));
+  if (!by_slurm || hosts.empty()) return told;
+  return fmt::format("{}; for the next one: srun --exclude={}", told, join(hosts, ","));
+}
+
+}  // namespace
+
 std::optional<EndOfNodes> end_of_nodes(const std::vector<OtherNode>& others,
-                                       const std::vector<std::string>& lost) {
+                                       const std::vector<ranks::NodeName>& lost, bool by_slurm) {
   if (!lost.empty())
-    return EndOfNodes{
-        exit_code_of(Errc::peer_lost),
-        fmt::format("no word from {} for too long; the job was stopped", list_in_words(lost))};
+    return EndOfNodes{exit_code_of(Errc::peer_lost), describe_lost(lost, by_slurm)};
   const auto idle = std::ranges::find_if(others, [](const OtherNode& node) {
     return node.news.end && !node.news.end->trouble.empty();
   });

@@ -38,9 +38,10 @@ struct LeadersNode {
 /// each other.
 [[nodiscard]] NodesReady compare_nodes(const LeadersNode& here, const OtherNodes& others);
 
-/// "node 1 (gpu-17)", each.
-[[nodiscard]] std::vector<std::string> names_of(const std::set<int>& seats, const LeadersNode& here,
-                                                const OtherNodes& others);
+/// The host of one that was never heard of is empty.
+[[nodiscard]] std::vector<ranks::NodeName> names_of(const std::set<int>& seats,
+                                                    const LeadersNode& here,
+                                                    const OtherNodes& others);
 
 /// For the agents of other nodes: 0 where this one did not fail by itself, else what it would end
 /// with alone.
@@ -62,8 +63,10 @@ struct EndOfNodes {
   std::string why;
   bool operator==(const EndOfNodes&) const = default;
 };
-/// nullopt: all nodes have started their ranks, and none is `lost`.
+/// nullopt: all nodes have started their ranks, and none is `lost`. `by_slurm`: it started the job,
+/// and can leave nodes out of the next one.
 [[nodiscard]] std::optional<EndOfNodes> end_of_nodes(const std::vector<OtherNode>& others,
-                                                     const std::vector<std::string>& lost);
+                                                     const std::vector<ranks::NodeName>& lost,
+                                                     bool by_slurm);
 
 }  // namespace safelaunch::run

@@ -438,14 +438,14 @@ Logs Run::tell_of_lost_logs() {
 
 // The end of the run on every node: one diagnosis over what all have said.
 void Run::over_everywhere(const std::vector<OtherNode>& others,
-                          const std::vector<std::string>& lost) {
+                          const std::vector<ranks::NodeName>& lost) {
   take_end_of(others, attempt_number_, record_);
   diagnose::Evidence evidence;
   if (!went_well(record_)) {
     evidence = evidence_of(record_);
     for (const std::string& trouble : add_words_of(others, evidence)) log_warning(trouble);
   }
-  if (const auto end = end_of_nodes(others, lost))
+  if (const auto end = end_of_nodes(others, lost, plan_.environment.contains("SLURM_JOB_ID")))
     return take(EndedByNodes{record_, end->exit_code, end->why});
   take(OverEverywhere{ended(evidence)});
 }

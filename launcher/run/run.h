@@ -96,7 +96,7 @@ class Run final : Nodes::Listener, Shelf {
   std::optional<plan::CheckpointsSeen> checkpoints_of(const std::string& pattern) override;
   Attempt* attempt() override { return attempt_.get(); }
   void over_everywhere(const std::vector<OtherNode>& others,
-                       const std::vector<std::string>& lost) override;
+                       const std::vector<ranks::NodeName>& lost) override;
   void ways_told(const report::record::Ways& ways) override { ledger_.events().record(ways); }
   void say(const std::string& line) override { voice_.say(line); }
   std::string redact(std::string text) override { return ledger_.redactor().redact(text); }

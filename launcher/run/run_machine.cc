@@ -99,12 +99,17 @@ void RunMachine::start(const profile::Profile& profile) {
   note_profile(profile);
   if (agrees_) {
     state_ = Gathering{};
-    return actions_.push_back(ProposeAttempt{profile_, attempts_ + 1, former_port_});
+    return actions_.push_back(ProposeAttempt{profile_, attempts_ + 1, former_port_, checkpoint_});
   }
   state_ = Attempting{};
+  actions_.push_back(
+      StartAttempt{profile_to_start(), attempts_ + 1, former_port_, {}, by_loopback_});
+}
+
+// On every node: any of them may lead when the attempt has failed.
+profile::Profile RunMachine::profile_to_start() {
   if (const auto& resume = resume_of_profile()) shelf_.note_checkpoints(plan::pattern_of(*resume));
-  const profile::Profile as = resume_ ? plan::resumed(profile_, *resume_) : profile_;
-  actions_.push_back(StartAttempt{as, attempts_ + 1, former_port_, {}, by_loopback_});
+  return resume_ ? plan::resumed(profile_, *resume_) : profile_;
 }
 
 void RunMachine::note_profile(const profile::Profile& profile) {
@@ -138,10 +143,34 @@ void RunMachine::take(const AttemptAgreed& event, TimePoint) {
                                          event.go.profile)}});
     note_profile(*named);
   }
+  if (const Result<void> able = go_on_from(event.go.checkpoint); !able)
+    return actions_.push_back(TellNotStarted{able.error()});
   // The leader's count holds, since this node may have missed an attempt.
   attempts_ = event.go.attempt - 1;
   state_ = Attempting{};
-  actions_.push_back(StartAttempt{profile_, event.go.attempt, former_port_, event.go});
+  actions_.push_back(StartAttempt{profile_to_start(), event.go.attempt, former_port_, event.go});
+}
+
+// The leader has found it; a script that finds it on some nodes alone would train something else
+// there.
+Result<void> RunMachine::go_on_from(const std::string& checkpoint) {
+  if (checkpoint.empty()) return {};
+  const auto resume = resume_of_profile();
+  if (!resume)
+    return Error{Errc::bad_config,
+                 fmt::format("the nodes agreed to go on from {}, but profile {} of this node does "
+                             "not say how (resume): copy its file here",
+                             checkpoint, profile_.name)};
+  const auto seen = shelf_.checkpoints_of(plan::pattern_of(*resume));
+  if (!seen || !seen->now.contains(checkpoint))
+    return Error{
+        Errc::bad_config,
+        fmt::format("the nodes agreed to go on from {}, but {}: the checkpoints must lie "
+                    "on a disk that all nodes see",
+                    checkpoint, seen ? "it is not here" : "this node's disk does not answer")};
+  resume_ = resume;
+  checkpoint_ = checkpoint;
+  return {};
 }
 
 void RunMachine::take(const AgreedOnNone& event, TimePoint) {
@@ -273,8 +302,7 @@ plan::NextStep RunMachine::step_again(const AttemptRecord& record, plan::NextSte
   const auto& resume = resume_of_profile();
   const bool used_up = plan_.options.max_attempts && attempts_ >= *plan_.options.max_attempts;
   const bool wanted = resume || profile_.retry;
-  // Other nodes follow what is agreed, but they would have to find the same checkpoint.
-  const bool able = !plan_.others_start_ranks() || (agrees_ && !resume);
+  const bool able = !plan_.others_start_ranks() || agrees_;  // other nodes follow what is agreed
   if (wanted && used_up) otherwise.why = plan::describe_used_up(attempts_);
   if (wanted && plan_.options.only) otherwise.why = plan::kOnlyOnce;
   if (!wanted || !able || used_up || plan_.options.only) return otherwise;
@@ -294,6 +322,7 @@ plan::NextStep RunMachine::step_from_checkpoint(const AttemptRecord& record,
   if (!step.profile) return step;
   starts_ = plan::has_new_checkpoint(training) ? 1 : *starts_ + 1;
   resume_ = resume;
+  checkpoint_ = step.checkpoint;
   return step;
 }
 

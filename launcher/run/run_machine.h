@@ -188,6 +188,7 @@ struct ProposeAttempt {
   profile::Profile profile;
   int number = 1;
   plan::FormerPort former_port = plan::FormerPort::none;
+  std::string checkpoint{};  ///< from which every node's script goes on; empty: none
 };
 /// A member's attempt could not be started.
 struct TellNotStarted {
@@ -330,6 +331,8 @@ class RunMachine {
   void begin(std::vector<std::string> risks, const std::string& blocked);
   void start_unless(const std::string& blocked);
   void note_profile(const profile::Profile& profile);
+  [[nodiscard]] Result<void> go_on_from(const std::string& checkpoint);
+  [[nodiscard]] profile::Profile profile_to_start();
   [[nodiscard]] plan::NextStep step_after(const diagnose::Diagnosis& diagnosis,
                                           std::vector<std::string> tried, int attempts) const;
   void record_undecided();
@@ -396,6 +399,7 @@ class RunMachine {
   int resumed_ = 0;                        ///< attempts that resume or retry has added
   int retries_ = 0;                        ///< those of retry
   std::optional<int> starts_;              ///< those from the newest one
+  std::string checkpoint_;                 ///< the newest one
   plan::FormerPort former_port_ = plan::FormerPort::none;
   std::vector<std::string> tried_;
   plan::SeenOfJob seen_;

@@ -29,6 +29,20 @@ RANK = """
     total = torch.ones(1)
     dist.all_reduce(total)
     print("rank", rank, "of", world, "has", int(total), flush=True)
+    if what == "goes on":
+        going = [int(name[5:]) for name in os.listdir("ckpt")] if "--resume" in sys.argv else []
+        if going:
+            print("rank", rank, "goes on from", max(going), flush=True)
+            sys.exit()
+        if rank == 0:
+            open("new", "w").write("weights")
+            os.rename("new", "ckpt/step-8")
+        dist.all_reduce(total)
+        while not os.path.exists("trains"):
+            time.sleep(0.05)
+        if rank == world - 1:
+            os.kill(os.getpid(), 9)
+        dist.all_reduce(total)
     if what == "dies once":
         if rank == world - 1 and not os.path.exists("died"):
             open("died", "w").close()
@@ -62,12 +76,12 @@ class Nodes(SafelaunchTest):
         self.hosts.wait_until_joined()
         self.train = self.script("\n".join(line[4:] for line in RANK.splitlines()), "train.py")
 
-    def start(self, node, *words, name=None, interface="eth0"):
-        """Starts a safelaunch on a host; what it says goes to the file of that name."""
+    def start(self, node, *words, name=None, interface="eth0", apart=()):
+        """Starts a safelaunch on a host, below the command `apart`; what it says goes to the file of that name."""
         name = f"{node}" if name is None else name
         env = self.environment(HOME=str(self.folder), XDG_STATE_HOME=str(self.folder / f"state{name}"),
                                GLOO_SOCKET_IFNAME=interface)
-        command = [harness.SAFELAUNCH, "--run-dir", str(self.folder / f"node{name}"), *map(str, words)]
+        command = [*map(str, apart), harness.SAFELAUNCH, "--run-dir", str(self.folder / f"node{name}"), *map(str, words)]
         with open(self.folder / f"out{name}", "wb") as out:
             return subprocess.Popen(self.hosts.on(node, *command), env=env, cwd=self.folder, stdout=out,
                                     stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
@@ -127,6 +141,39 @@ class Nodes(SafelaunchTest):
         self.assertIn("the training starts again with the same settings in 1s (1 of 5)", self.said(0))
         self.assertIn("rank 0 came through", self.said(0))
         self.assertIn("rank 2 came through", self.said(1))
+
+    def goes_on_with(self, folder_of_1):
+        """Two hosts whose job is started again from its checkpoint; the second may have a working directory of its own."""
+        (self.folder / "goes-on.yaml").write_text("extends: basic\nresume: {marker: 'ckpt/*', append: [--resume]}\n")
+        (self.folder / "ckpt").mkdir()
+        self.make_hosts(2)
+        agents = []
+        for node, folder in enumerate((self.folder, folder_of_1)):
+            apart = ["env", "-C", folder]
+            agents.append(self.start(node, *self.own_workers(node), "--profile", self.folder / "goes-on.yaml",
+                                     harness.sys.executable, self.train, "goes on", apart=apart))
+        events = self.folder / "node0" / "events.jsonl"
+        wait_until(lambda: events.exists() and '"e":"training"' in events.read_text(), what="the training")
+        for folder in (self.folder, folder_of_1):
+            (folder / "trains").touch()
+        return agents
+
+    def test_all_nodes_go_on_from_the_checkpoint_that_the_leader_names(self):
+        agents = self.goes_on_with(self.folder)
+        self.assertEqual(self.statuses(agents), [0, 0], self.both())
+        self.assertIn("the training starts again from ckpt/step-8, written", self.said(0))
+        for node in (0, 1):
+            self.assertIn(f"rank {node} goes on from 8", self.said(node))
+
+    def test_nothing_goes_on_from_a_checkpoint_that_one_node_does_not_see(self):
+        apart = self.folder / "another-disk"
+        (apart / "ckpt").mkdir(parents=True)
+        agents = self.goes_on_with(apart)
+        self.assertEqual(self.statuses(agents), [78, 78], self.both())
+        self.assertIn("the nodes agreed to go on from ckpt/step-8, but it is not here: the checkpoints must lie on a disk "
+                      "that all nodes see", self.said(1))
+        self.assertIn("it is not here", self.said(0))
+        self.assertNotIn("goes on from 8", self.both())
 
     def test_a_standstill_of_the_training_names_the_rank_of_another_node_and_ends_all(self):
         (self.folder / "ends.yaml").write_text("extends: basic\ntimeouts: {stall: 6s}\non_stall: kill\n")

@@ -162,10 +162,13 @@ class Resume(SafelaunchTest):
         self.assertEqual(len(run.attempts), 1, str(run))
 
     def test_nodes_that_do_not_agree_are_refused(self):
-        run = self.run_safelaunch(*self.trains("--rendezvous", "none", profile=RETRIES, launcher=lambda script: [
-            "--", *torchrun("--nnodes", "2", "--nproc_per_node", "2", script)]))
-        self.assert_status(run, 64)
-        self.assertIn("that needs the other nodes' agreement", run.err)
+        for profile, options in ((RETRIES, ["--rendezvous", "none"]), (RESUMES, [])):
+            with self.subTest(profile):
+                run = self.run_safelaunch(*self.trains(*options, profile=profile, launcher=lambda script: [
+                    "--", *torchrun("--nnodes", "2", "--nproc_per_node", "2", script)]))
+                self.assert_status(run, 64)
+                self.assertIn("that needs the other nodes' agreement", run.err)
+                self.assertFalse(os.path.exists(run.directory))
 
     def test_what_a_person_ends_does_not_start_again(self):
         job = self.start(*self.trains("--stall-timeout", "1h", step_15_1="hangs"))
@@ -179,12 +182,6 @@ class Resume(SafelaunchTest):
         run = self.run_safelaunch(*self.trains(launcher=lambda script: ["--", "sh", "-c", f"{sys.executable} {script}"]))
         self.assert_status(run, 64)
         self.assertIn("cannot tell where the script begins in this command", run.err)
-
-    def test_several_nodes_are_refused(self):
-        run = self.run_safelaunch(*self.trains(launcher=lambda script: ["--", *torchrun("--nnodes", "2", "--nproc_per_node", "2", script)]))
-        self.assert_status(run, 64)
-        self.assertIn("works only where all ranks are started here", run.err)
-        self.assertFalse(os.path.exists(run.directory))
 
 
 if __name__ == "__main__":

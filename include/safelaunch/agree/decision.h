@@ -31,6 +31,8 @@ struct Decision {
   std::vector<int> workers{};
   std::string master_addr{};  ///< go: where rank 0 listens
   int master_port = 0;        ///< go: the port where rank 0 listens; 0: the command's own
+  /// Go: the checkpoint from which every node's script goes on; empty: none.
+  std::string checkpoint{};
   /// Go: the interface for NCCL and gloo on every node; empty: their own choice.
   std::string interface {};
   int exit_code = 0;   ///< end: the exit status of every agent

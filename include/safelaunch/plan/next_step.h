@@ -66,7 +66,8 @@ struct NextStep {
   Duration wait{};                          ///< how long to wait before that attempt
   bool other_port = false;                  ///< the same profile is tried on another port
   bool resumes = false;                     ///< the training starts again: resume, or retry
-  std::string why;  ///< "heals shm-small", "the port was taken meanwhile"; or why not
+  std::string checkpoint{};  ///< the one from which it does; empty: as it was started first
+  std::string why;           ///< "heals shm-small", "the port was taken meanwhile"; or why not
   std::vector<profile::StruckOut> struck_out;
 };
 

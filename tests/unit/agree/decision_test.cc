@@ -17,6 +17,7 @@ Decision full_decision() {
   decision.workers = {8, 4, 0};
   decision.master_addr = "10.0.0.1";
   decision.master_port = 29'501;
+  decision.checkpoint = "ckpt/step40.pt";
   decision.interface = "eth1";
   decision.exit_code = 143;
   decision.signal = 15;

@@ -150,8 +150,16 @@ TEST_CASE("a node that has not tried its ways yet has none", "[other_nodes]") {
 
 TEST_CASE("nodes are named with their seats, also one that was never heard of", "[other_nodes]") {
   const agree::NodeNews here;
-  CHECK(names_of({0, 1, 7}, {"gpu-0", here}, {{1, node_at(1, "gpu-17")}}) ==
-        std::vector<std::string>{"node 0 (gpu-0)", "node 1 (gpu-17)", "node 7"});
+  const auto lost = names_of({0, 1, 7}, {"gpu-0", here}, {{1, node_at(1, "gpu-17")}});
+  CHECK(
+      end_of_nodes({}, lost, false)->why ==
+      "no word from node 0 (gpu-0), node 1 (gpu-17) and node 7 for too long; the job was stopped");
+  CHECK(
+      end_of_nodes({}, lost, true)->why ==
+      "no word from node 0 (gpu-0), node 1 (gpu-17) and node 7 for too long; the job was stopped; "
+      "for the next one: srun --exclude=gpu-0,gpu-17");
+  CHECK(end_of_nodes({}, {{7, ""}}, true)->why ==
+        "no word from node 7 for too long; the job was stopped");
 }
 
 TEST_CASE("a node that did not fail by itself tells the others 0", "[other_nodes]") {
@@ -237,14 +245,12 @@ TEST_CASE("a node whose words cannot be read is named, and the others are heard"
 
 TEST_CASE("where all nodes have started their ranks and are heard, the ranks are to blame",
           "[other_nodes]") {
-  CHECK_FALSE(end_of_nodes({ended_at(1, 1), node_at(2, "gpu-2")}, {}));
+  CHECK_FALSE(end_of_nodes({ended_at(1, 1), node_at(2, "gpu-2")}, {}, true));
 }
 
 TEST_CASE("nodes that are lost end the job with 69 and their names", "[other_nodes]") {
-  CHECK(end_of_nodes({}, {"node 1 (a)"}) ==
+  CHECK(end_of_nodes({}, {{1, "a"}}, false) ==
         EndOfNodes{69, "no word from node 1 (a) for too long; the job was stopped"});
-  CHECK(end_of_nodes({}, {"node 1 (a)", "node 2 (b)"})->why ==
-        "no word from node 1 (a) and node 2 (b) for too long; the job was stopped");
 }
 
 TEST_CASE("a node that has not started its ranks ends the job with its own status",
@@ -252,8 +258,8 @@ TEST_CASE("a node that has not started its ranks ends the job with its own statu
   OtherNode idle = ended_at(1, 78);
   idle.news.end->trouble = "profile mine is not on this one";
   CHECK(
-      end_of_nodes({ended_at(2, 1), idle}, {}) ==
+      end_of_nodes({ended_at(2, 1), idle}, {}, false) ==
       EndOfNodes{78, "node 1 (gpu-1) has not started its ranks: profile mine is not on this one"});
   // A node that is gone is told first: the other may have waited for it.
-  CHECK(end_of_nodes({idle}, {"node 2 (b)"})->exit_code == 69);
+  CHECK(end_of_nodes({idle}, {{2, "b"}}, false)->exit_code == 69);
 }

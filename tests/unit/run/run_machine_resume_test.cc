@@ -276,6 +276,63 @@ TEST_CASE("the leader of several nodes decides for all, and a member waits for i
   CHECK(member.started() == std::vector<std::string>{"basic", "basic"});
 }
 
+namespace {
+
+AgreeingRun resuming_with_others() {
+  AgreeingRun run;
+  run.plan.chain.front().resume = {.newer = "", .marker = "ckpt/*.pt", .append = {"--resume"}};
+  run.checkpoints = {{"ckpt/7.pt", RunStory::kLooked - 10min}};
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("the leader names the checkpoint from which all nodes go on", "[resume]") {
+  AgreeingRun leader = resuming_with_others();
+  leader.lead();
+  leader.agree(1, "basic");
+  leader.ends_with(killed_in_training());
+  leader.memory_is_back();
+  CHECK(leader.all<ProposeAttempt>().back().checkpoint == "ckpt/7.pt");
+  leader.agree(2, "basic", "ckpt/7.pt");
+  CHECK(appended(leader) == Arguments{{}, {"--resume"}});
+  leader.ends_with(hung_in(Stage::group));  // what heals it begins from there, too
+  leader.memory_is_back();
+  CHECK(leader.all<ProposeAttempt>().back().checkpoint == "ckpt/7.pt");
+
+  AgreeingRun member = resuming_with_others();
+  member.begin_alone();
+  member.agree(1, "basic");
+  member.ends_with(killed_in_training());
+  member.agree(2, "basic", "ckpt/7.pt");
+  CHECK(appended(member) == Arguments{{}, {"--resume"}});
+}
+
+TEST_CASE("a node that does not see the checkpoint, or does not know how, starts nothing",
+          "[resume]") {
+  AgreeingRun member = resuming_with_others();
+  std::string why = "the nodes agreed to go on from ckpt/7.pt, but ";
+  SECTION("another disk") {
+    member.checkpoints.clear();
+    why += "it is not here: the checkpoints must lie on a disk that all nodes see";
+  }
+  SECTION("a disk that hangs") {
+    member.disk_answers = false;
+    why +=
+        "this node's disk does not answer: the checkpoints must lie on a disk that all nodes see";
+  }
+  SECTION("a profile that is another here") {
+    member.plan.chain.front().resume.reset();
+    why += "profile basic of this node does not say how (resume): copy its file here";
+  }
+  member.begin_alone();
+  member.agree(1, "basic");
+  member.ends_with(killed_in_training());
+  member.agree(2, "basic", "ckpt/7.pt");
+  CHECK(member.started() == std::vector<std::string>{"basic"});
+  CHECK(member.all<TellNotStarted>().front().error.message == why);
+}
+
 TEST_CASE("a signal during the pause of several nodes goes to all of them at once", "[retry]") {
   AgreeingRun run;
   run.plan.chain.front().retry = {.times = 1, .backoff = 4s, .factor = 2};

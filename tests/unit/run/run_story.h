@@ -237,11 +237,12 @@ class AgreeingRun : public RunStory {
     on(LeadsNodes{});
     on(NodesReady{});
   }
-  void agree(int attempt, const std::string& profile) {
+  void agree(int attempt, const std::string& profile, const std::string& checkpoint = {}) {
     agree::Decision go;
     go.order = agree::Order::go;
     go.attempt = attempt;
     go.profile = profile;
+    go.checkpoint = checkpoint;
     on(AttemptAgreed{go});
     on(AttemptStarted{});
   }
