@@ -121,6 +121,7 @@ LEAVES_CYCLES = """
                 elsewhere.append(1)
     print("ready", flush=True)
     sys.stdin.readline()
+    kept = [(number,) for number in range(10000)]  # so that no used tuple lies ready for a call of ours
     for _ in range(300000):
         Cycle()
     sys.exit(7 if elsewhere else 0)

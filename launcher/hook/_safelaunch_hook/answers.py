@@ -105,7 +105,7 @@ def _collect_again():
 
 def _receive(receiver):
     try:
-        return receiver.recv(_LONGEST_REQUEST)
+        return os.read(receiver.fileno(), _LONGEST_REQUEST)  # recv() makes a tuple of its argument
     except OSError:
         return b""
 
