@@ -4,6 +4,7 @@
 #include <array>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/plan/resume.h"
 #include "safelaunch/profile/backends.h"
 #include "safelaunch/profile/variables.h"
 
@@ -72,13 +73,10 @@ Found found_under(const profile::Profile& profile, const RunPlan& plan, const Se
   return found;
 }
 
-/// All but environment and backend by which a profile makes an attempt another one. After how long
-/// a standstill in training is told changes nothing of the start.
+/// All but environment and backend by which a profile makes an attempt another one.
 bool same_otherwise(const profile::Profile& a, const profile::Profile& b) {
-  profile::Timeouts timeouts = a.timeouts;
-  timeouts.stall = b.timeouts.stall;
   return a.verify == b.verify && a.args == b.args && a.processes == b.processes &&
-         a.process_group_timeout == b.process_group_timeout && timeouts == b.timeouts &&
+         a.process_group_timeout == b.process_group_timeout && a.timeouts == b.timeouts &&
          a.options == b.options;
 }
 
@@ -217,16 +215,20 @@ std::vector<profile::StruckOut> same_as_tried(const RunPlan& plan,
                                               std::span<const profile::Profile* const> tried,
                                               std::span<const profile::Profile* const> candidates,
                                               const SeenOfJob& seen) {
+  const auto as_run = [&plan](const profile::Profile& one) {
+    return plan.chain.empty() ? one : with_training_of(plan.chain.front(), one);
+  };
   std::vector<profile::StruckOut> result;
   for (const profile::Profile* candidate : candidates) {
+    const profile::Profile runs = as_run(*candidate);
     const bool named = is_named(*candidate, plan);
     // Of a profile that the user has named only its copies count, since the script may read
     // variables itself.
     const SeenOfJob counts = named ? SeenOfJob{.nccl = seen.nccl} : seen;
     const Found found = found_under(*candidate, plan, counts);
     const auto same = std::ranges::find_if(tried, [&](const profile::Profile* one) {
-      return one->name != candidate->name && same_otherwise(*one, *candidate) &&
-             (!named || shows_the_same(*one, *candidate)) &&
+      return one->name != candidate->name && same_otherwise(as_run(*one), runs) &&
+             (!named || shows_the_same(as_run(*one), runs)) &&
              finds_the_same(found_under(*one, plan, counts), found);
     });
     if (same == tried.end()) continue;

@@ -69,8 +69,8 @@ Checkpoints new_ones(const FailedTraining& training) {
   return fresh;
 }
 
-/// The clock of a file system may stand for ten milliseconds; of files of one moment the later in
-/// the order of numbers counts.
+/// A file system's clock may advance every ten milliseconds only; among files of the same time the
+/// one with the higher number is the newer.
 bool is_older(const Checkpoints::value_type& one, const Checkpoints::value_type& other) {
   if (one.second != other.second) return one.second < other.second;
   return ::strverscmp(one.first.c_str(), other.first.c_str()) < 0;
@@ -132,6 +132,11 @@ NextStep resume_step(const profile::Profile& profile, const profile::Resume& res
   step.checkpoint = path;
   if (starts > 0) step.wait = pause_before(starts, {});
   step.why = fmt::format("from {}, written {} ago", path, describe_duration(age));
+  if (age < training.others_see_after) {
+    step.wait = std::max(step.wait, training.others_see_after - age);
+    step.why +=
+        fmt::format("; in {}, since other nodes may not see it yet", describe_duration(step.wait));
+  }
   return step;
 }
 
@@ -157,7 +162,8 @@ profile::Profile resumed(profile::Profile profile, const profile::Resume& resume
 profile::Profile with_training_of(const profile::Profile& first, profile::Profile later) {
   const profile::Profile silent;
   const bool speaks = later.timeouts.stall != silent.timeouts.stall ||
-                      later.on_stall != silent.on_stall || later.resume || later.retry;
+                      later.on_stall != silent.on_stall || later.resume || later.retry ||
+                      later.restarts != silent.restarts;
   if (speaks) return later;
   later.timeouts.stall = first.timeouts.stall;
   later.on_stall = first.on_stall;

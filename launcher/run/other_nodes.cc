@@ -142,12 +142,13 @@ std::string describe_lost(const std::vector<ranks::NodeName>& lost, bool by_slur
   for (const ranks::NodeName& node : lost) {
     names.push_back(node.host.empty() ? fmt::format("node {}", node.seat)
                                       : fmt::format("node {} ({})", node.seat, node.host));
-    if (!node.host.empty()) hosts.push_back(node.host);
+    // Slurm's names of nodes have no domain, those of the kernel may.
+    if (!node.host.empty()) hosts.push_back(node.host.substr(0, node.host.find('.')));
   }
   const std::string told =
       fmt::format("no word from {} for too long; the job was stopped", list_in_words(names));
   if (!by_slurm || hosts.empty()) return told;
-  return fmt::format("{}; for the next one: srun --exclude={}", told, join(hosts, ","));
+  return fmt::format("{}; --exclude={} keeps Slurm from them", told, join(hosts, ","));
 }
 
 }  // namespace

@@ -384,6 +384,13 @@ std::optional<plan::CheckpointsSeen> Run::checkpoints_of(const std::string& patt
   });
 }
 
+std::optional<bool> Run::has_checkpoint(const std::string& path) {
+  return checkpoints_disk_.within(kDiskAnswersWithin, [path] {
+    std::error_code none;
+    return std::filesystem::exists(path, none);
+  });
+}
+
 void Run::write_json_report() {
   const std::filesystem::path file = plan::json_file(plan_.options);
   if (file.empty()) return;

@@ -94,6 +94,7 @@ class Run final : Nodes::Listener, Shelf {
   const diagnose::Catalogue& catalogue() override { return diagnose::catalogue(); }
   void note_checkpoints(const std::string& pattern) override;
   std::optional<plan::CheckpointsSeen> checkpoints_of(const std::string& pattern) override;
+  std::optional<bool> has_checkpoint(const std::string& path) override;
   Attempt* attempt() override { return attempt_.get(); }
   void over_everywhere(const std::vector<OtherNode>& others,
                        const std::vector<ranks::NodeName>& lost) override;

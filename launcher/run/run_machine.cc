@@ -19,6 +19,9 @@
 namespace safelaunch::run {
 namespace {
 
+/// What a client of NFS knows of a folder is a minute old at most (acdirmax, nfs(5)).
+constexpr Duration kOthersSeeFilesWithin = std::chrono::minutes(1);
+
 // Slurm's two signals come closer together than this, and those of a person do not.
 constexpr Duration kEchoWithin{20};
 
@@ -108,8 +111,10 @@ void RunMachine::start(const profile::Profile& profile) {
 
 // On every node: any of them may lead when the attempt has failed.
 profile::Profile RunMachine::profile_to_start() {
-  if (const auto& resume = resume_of_profile()) shelf_.note_checkpoints(plan::pattern_of(*resume));
-  return resume_ ? plan::resumed(profile_, *resume_) : profile_;
+  const auto& resume = resume_of_profile();
+  if (!resume) return profile_;
+  shelf_.note_checkpoints(plan::pattern_of(*resume));
+  return checkpoint_.empty() ? profile_ : plan::resumed(profile_, *resume);
 }
 
 void RunMachine::note_profile(const profile::Profile& profile) {
@@ -133,43 +138,51 @@ void RunMachine::take(const NodesReady& event, TimePoint) {
 
 void RunMachine::take(const AttemptAgreed& event, TimePoint) {
   if (!is<Gathering>()) return;
-  // This node's chain may be another than the leader's, so the profile is looked up by its name.
-  if (profile_.name != event.go.profile) {
-    const auto named = shelf_.profile_named(event.go.profile);
-    if (!named)
-      return actions_.push_back(TellNotStarted{
-          {Errc::bad_config, fmt::format("the nodes agreed on profile {}, but this node has no "
-                                         "such profile: copy its file here",
-                                         event.go.profile)}});
-    note_profile(*named);
+  if (const Result<void> able = take_agreed(event.go); !able) {
+    actions_.push_back(TellNotStarted{able.error()});
+    // Of the other nodes it hears only how their attempts end.
+    if (leads_) end(exit_code_of(able.error().code), able.error().message);
+    return;
   }
-  if (const Result<void> able = go_on_from(event.go.checkpoint); !able)
-    return actions_.push_back(TellNotStarted{able.error()});
   // The leader's count holds, since this node may have missed an attempt.
   attempts_ = event.go.attempt - 1;
   state_ = Attempting{};
   actions_.push_back(StartAttempt{profile_to_start(), event.go.attempt, former_port_, event.go});
 }
 
+Result<void> RunMachine::take_agreed(const agree::Decision& go) {
+  // This node's chain may be another than the leader's, so the profile is looked up by its name.
+  if (profile_.name != go.profile) {
+    const auto named = shelf_.profile_named(go.profile);
+    if (!named)
+      return Error{Errc::bad_config,
+                   fmt::format("the nodes agreed on profile {}, but this node has no such profile: "
+                               "copy its file here",
+                               go.profile)};
+    note_profile(*named);
+  }
+  return go_on_from(go.checkpoint);
+}
+
 // The leader has found it; a script that finds it on some nodes alone would train something else
-// there.
+// there. A leader that has come anew begins with none, and so do all.
 Result<void> RunMachine::go_on_from(const std::string& checkpoint) {
+  checkpoint_ = checkpoint;
   if (checkpoint.empty()) return {};
-  const auto resume = resume_of_profile();
-  if (!resume)
+  resume_ = resume_of_profile();
+  if (!resume_)
     return Error{Errc::bad_config,
                  fmt::format("the nodes agreed to go on from {}, but profile {} of this node does "
                              "not say how (resume): copy its file here",
                              checkpoint, profile_.name)};
-  const auto seen = shelf_.checkpoints_of(plan::pattern_of(*resume));
-  if (!seen || !seen->now.contains(checkpoint))
+  if (!starts_) starts_ = 1;
+  const std::optional<bool> is_here = shelf_.has_checkpoint(checkpoint);
+  if (!is_here.value_or(false))
     return Error{
         Errc::bad_config,
         fmt::format("the nodes agreed to go on from {}, but {}: the checkpoints must lie "
                     "on a disk that all nodes see",
-                    checkpoint, seen ? "it is not here" : "this node's disk does not answer")};
-  resume_ = resume;
-  checkpoint_ = checkpoint;
+                    checkpoint, is_here ? "it is not here" : "this node's disk does not answer")};
   return {};
 }
 
@@ -317,7 +330,8 @@ plan::NextStep RunMachine::step_again(const AttemptRecord& record, plan::NextSte
 plan::NextStep RunMachine::step_from_checkpoint(const AttemptRecord& record,
                                                 const profile::Resume& resume) {
   const plan::FailedTraining training{record.failed_for,
-                                      shelf_.checkpoints_of(plan::pattern_of(resume)), starts_};
+                                      shelf_.checkpoints_of(plan::pattern_of(resume)), starts_,
+                                      agrees_ ? kOthersSeeFilesWithin : Duration::zero()};
   plan::NextStep step = plan::resume_step(profile_, resume, training);
   if (!step.profile) return step;
   starts_ = plan::has_new_checkpoint(training) ? 1 : *starts_ + 1;

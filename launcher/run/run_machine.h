@@ -230,6 +230,8 @@ class Shelf {
   virtual void note_checkpoints(const std::string& pattern) = 0;
   /// Those, and those of now; nullopt where the disk does not answer.
   virtual std::optional<plan::CheckpointsSeen> checkpoints_of(const std::string& pattern) = 0;
+  /// Whether this path is there; nullopt where the disk does not answer.
+  virtual std::optional<bool> has_checkpoint(const std::string& path) = 0;
 
  protected:
   ~Shelf() = default;
@@ -331,6 +333,7 @@ class RunMachine {
   void begin(std::vector<std::string> risks, const std::string& blocked);
   void start_unless(const std::string& blocked);
   void note_profile(const profile::Profile& profile);
+  [[nodiscard]] Result<void> take_agreed(const agree::Decision& go);
   [[nodiscard]] Result<void> go_on_from(const std::string& checkpoint);
   [[nodiscard]] profile::Profile profile_to_start();
   [[nodiscard]] plan::NextStep step_after(const diagnose::Diagnosis& diagnosis,
@@ -399,7 +402,7 @@ class RunMachine {
   int resumed_ = 0;                        ///< attempts that resume or retry has added
   int retries_ = 0;                        ///< those of retry
   std::optional<int> starts_;              ///< those from the newest one
-  std::string checkpoint_;                 ///< the newest one
+  std::string checkpoint_;                 ///< the newest one; empty: none was begun from
   plan::FormerPort former_port_ = plan::FormerPort::none;
   std::vector<std::string> tried_;
   plan::SeenOfJob seen_;

@@ -197,7 +197,7 @@ class SafelaunchTest(unittest.TestCase):
     def account_of(self, process):
         """The last of what the run has noted, the latest first, and what each thread of safelaunch waits in."""
         events = process.run_directory / "events.jsonl"
-        noted = events.read_text().splitlines()[:-30:-1] if events.exists() else ["no events.jsonl"]
+        noted = events.read_text().splitlines()[:-31:-1] if events.exists() else ["no events.jsonl"]
         with contextlib.suppress(OSError):  # a thread may end meanwhile
             for task in pathlib.Path(f"/proc/{process.pid}/task").iterdir():
                 noted.append(f"{task.name} in {(task / 'wchan').read_text()}")

@@ -36,6 +36,7 @@ RANK = """
             sys.exit()
         if rank == 0:
             open("new", "w").write("weights")
+            os.utime("new", (time.time() - 70,) * 2)  # old enough for a client of NFS to see it
             os.rename("new", "ckpt/step-8")
         dist.all_reduce(total)
         while not os.path.exists("trains"):

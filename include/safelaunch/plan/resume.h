@@ -33,6 +33,8 @@ struct FailedTraining {
   std::optional<CheckpointsSeen> checkpoints;  ///< none: their disk does not answer
   /// Starts from the checkpoint before; none: no attempt was started from one yet.
   std::optional<int> starts;
+  /// How old a checkpoint must be for the other nodes to see it; the start waits for that.
+  Duration others_see_after{};
 };
 
 /// Whether, and why, the job is started again from its newest checkpoint; pure. One must be new, or
@@ -54,8 +56,8 @@ struct FailedTraining {
 [[nodiscard]] profile::Profile resumed(profile::Profile profile, const profile::Resume& resume);
 
 /// The profile of a later attempt with what the first one says of training (`timeouts.stall`,
-/// `on_stall`, `resume`, `restarts`, `retry`), unless it says any of that itself: what heals a
-/// start knows nothing of the training behind it.
+/// `on_stall`, `resume`, `restarts`, `retry`), unless any of these is another than by default: what
+/// heals a start knows nothing of the training behind it.
 [[nodiscard]] profile::Profile with_training_of(const profile::Profile& first,
                                                 profile::Profile later);
 

@@ -43,6 +43,7 @@ class Collective:
     def __init__(self, name, arguments, begin_again):
         self.name, self._begin_again = name, begin_again
         self._group, self._device = _group_among(arguments), device_among(arguments)
+        self._on_cpus = self._device is None and _holds_a_tensor(arguments)
         self._untold = [True]  # popped by the first who tells of its end
         self.begins()
 
@@ -63,7 +64,7 @@ class Collective:
         elif is_finished():
             self._finished(work)
         elif native.has_threads():
-            waits.watch(work, self._wait_failed, self._waited if self._device is None else None)
+            waits.watch(work, self._wait_failed, self._waited if self._on_cpus else None)
             _Poll(is_finished, self, work).wait_in_a_thread()
         else:  # no thread can look again
             self._finished(None, observed=False)
@@ -90,7 +91,7 @@ class Collective:
         """What tells whether the collective is finished; None where nothing may be asked."""
         work = _work_in(result)
         if work is not None:
-            return work.is_completed if self._device is not None else _is_over(work)
+            return _is_over(work) if self._on_cpus else work.is_completed
         try:
             return _always if self._device is None else _event_behind(self._device)
         except Exception:  # a device whose streams and events torch does not know
@@ -107,9 +108,9 @@ class Collective:
                 if self._untold:
                     waits.watch(work, self._wait_failed)
                 return self.failed(error)
-        waits.leave()
         if not self._is_first():
             return
+        waits.leave()
         trouble = _trouble_of(self._group, self._device)
         if trouble:  # what was aborted leaves the device, and looks finished
             return channel.emit("coll.failed", op=self.name, type="DistBackendError", err=trouble, comm=True)
@@ -185,6 +186,12 @@ def device_among(arguments):
         if device is not None:
             return device
     return None
+
+
+def _holds_a_tensor(arguments):
+    """Only then is it known that no device is involved: an older torch's barrier of NCCL has none."""
+    tensor = sys.modules["torch"].Tensor
+    return any(_holds_a_tensor(one) if isinstance(one, (list, tuple)) else isinstance(one, tensor) for one in arguments)
 
 
 class _Poll:

@@ -33,6 +33,8 @@ def watch(work, failed, returned=None):
 
 
 def leave():
-    while _watched:
+    try:
         works, bare = _watched.pop()
-        works.wait = bare
+    except IndexError:
+        return
+    works.wait = bare

@@ -141,6 +141,29 @@ TEST_CASE("the pauses of a retry grow up to ten minutes, or to a first one that 
   CHECK(retry_step(profile, 8).wait == 0s);
 }
 
+TEST_CASE("other nodes see a checkpoint when it is a minute old", "[resume]") {
+  FailedTraining training{0s, seen({}, {{"ckpt/9", kNow - 20s}}), {}, 1min};
+  const NextStep step = step_after(training, {"", "ckpt/*", {}});
+  CHECK(step.wait == 40s);
+  CHECK(step.why == "from ckpt/9, written 20s ago; in 40s, since other nodes may not see it yet");
+  training.checkpoints->now = k7;
+  CHECK(step_after(training).wait == 0s);
+}
+
+TEST_CASE("a profile is not tried for training rules that it inherits", "[resume]") {
+  RunPlan plan;
+  profile::Profile first = plain_basic();
+  first.timeouts.stall = {15min};
+  first.retry = profile::Retry{};
+  plan.chain = {first, plain_basic()};
+  plan.chain.back().name = "copy";
+  plan.chain_names = {"basic", "copy"};
+  plan.options.profiles = {"basic", "copy"};
+  const std::vector<const profile::Profile*> tried{&plan.chain.front()};
+  const std::vector<const profile::Profile*> others{&plan.chain.back()};
+  CHECK(same_as_tried(plan, tried, others, {}).size() == 1);
+}
+
 TEST_CASE("a later profile keeps what it says of training itself", "[resume]") {
   profile::Profile first = plain_basic();
   first.timeouts.stall = {15min};

@@ -81,7 +81,7 @@ nodes ready: say, propose basic
 a node is blocked: say failure, propose end with 75
 attempt agreed: start basic
 another profile agreed: start no-shm
-unknown profile agreed: tell not started
+unknown profile agreed: tell not started, propose end with 78
 none to agree with: part from nodes, say, start basic
 refused: say failure, end with 78
 end agreed: end with 0
@@ -265,7 +265,7 @@ not started: say failure, propose end with 75
 ended by nodes: record attempt, say failure, propose end with 69
 attempt agreed: start basic
 another profile agreed: start no-shm
-unknown profile agreed: tell not started
+unknown profile agreed: tell not started, propose end with 78
 none to agree with: part from nodes, say, start basic
 refused: say failure, end with 78
 end agreed: end with 0

@@ -150,14 +150,13 @@ TEST_CASE("a node that has not tried its ways yet has none", "[other_nodes]") {
 
 TEST_CASE("nodes are named with their seats, also one that was never heard of", "[other_nodes]") {
   const agree::NodeNews here;
-  const auto lost = names_of({0, 1, 7}, {"gpu-0", here}, {{1, node_at(1, "gpu-17")}});
-  CHECK(
-      end_of_nodes({}, lost, false)->why ==
-      "no word from node 0 (gpu-0), node 1 (gpu-17) and node 7 for too long; the job was stopped");
-  CHECK(
-      end_of_nodes({}, lost, true)->why ==
-      "no word from node 0 (gpu-0), node 1 (gpu-17) and node 7 for too long; the job was stopped; "
-      "for the next one: srun --exclude=gpu-0,gpu-17");
+  const auto lost = names_of({0, 1, 7}, {"gpu-0.cluster", here}, {{1, node_at(1, "gpu-17")}});
+  const std::string told =
+      "no word from node 0 (gpu-0.cluster), node 1 (gpu-17) and node 7 for too long; the job was "
+      "stopped";
+  CHECK(end_of_nodes({}, lost, false)->why == told);
+  CHECK(end_of_nodes({}, lost, true)->why ==
+        told + "; --exclude=gpu-0,gpu-17 keeps Slurm from them");
   CHECK(end_of_nodes({}, {{7, ""}}, true)->why ==
         "no word from node 7 for too long; the job was stopped");
 }

@@ -308,6 +308,29 @@ TEST_CASE("the leader names the checkpoint from which all nodes go on", "[resume
   CHECK(appended(member) == Arguments{{}, {"--resume"}});
 }
 
+TEST_CASE("where the leader itself cannot go on from the checkpoint, the run ends", "[resume]") {
+  AgreeingRun leader = resuming_with_others();
+  leader.lead();
+  leader.agree(1, "basic");
+  leader.ends_with(killed_in_training());
+  leader.memory_is_back();
+  leader.disk_answers = false;
+  leader.agree(2, "basic", "ckpt/7.pt");
+  CHECK(leader.all<TellNotStarted>().size() == 1);
+  CHECK(leader.all<ProposeEnd>().front().exit_code == 78);
+}
+
+TEST_CASE("a leader that has come anew begins with no checkpoint, and so do all", "[resume]") {
+  AgreeingRun member = resuming_with_others();
+  member.begin_alone();
+  member.agree(1, "basic");
+  member.ends_with(killed_in_training());
+  member.agree(2, "basic", "ckpt/7.pt");
+  member.ends_with(killed_in_training());
+  member.agree(1, "basic");
+  CHECK(appended(member) == Arguments{{}, {"--resume"}, {}});
+}
+
 TEST_CASE("a node that does not see the checkpoint, or does not know how, starts nothing",
           "[resume]") {
   AgreeingRun member = resuming_with_others();

@@ -210,6 +210,9 @@ class RunStory : public testing::Deeds<RunAction>, Shelf {
     if (!disk_answers) return std::nullopt;
     return plan::CheckpointsSeen{noted_checkpoints_, checkpoints, kLooked};
   }
+  std::optional<bool> has_checkpoint(const std::string& path) override {
+    return disk_answers ? std::optional(checkpoints.contains(path)) : std::nullopt;
+  }
   const diagnose::Catalogue& catalogue() override {
     read_catalogue = true;
     return diagnose::catalogue();
