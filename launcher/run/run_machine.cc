@@ -19,9 +19,6 @@
 namespace safelaunch::run {
 namespace {
 
-/// What a client of NFS knows of a folder is a minute old at most (acdirmax, nfs(5)).
-constexpr Duration kOthersSeeFilesWithin = std::chrono::minutes(1);
-
 // Slurm's two signals come closer together than this, and those of a person do not.
 constexpr Duration kEchoWithin{20};
 
@@ -109,14 +106,6 @@ void RunMachine::start(const profile::Profile& profile) {
       StartAttempt{profile_to_start(), attempts_ + 1, former_port_, {}, by_loopback_});
 }
 
-// On every node: any of them may lead when the attempt has failed.
-profile::Profile RunMachine::profile_to_start() {
-  const auto& resume = resume_of_profile();
-  if (!resume) return profile_;
-  shelf_.note_checkpoints(plan::pattern_of(*resume));
-  return checkpoint_.empty() ? profile_ : plan::resumed(profile_, *resume);
-}
-
 void RunMachine::note_profile(const profile::Profile& profile) {
   profile_ = plan::with_training_of(plan_.chain.front(), profile);
   // The same profile once more is a retry, whose number must be kept.
@@ -162,28 +151,6 @@ Result<void> RunMachine::take_agreed(const agree::Decision& go) {
     note_profile(*named);
   }
   return go_on_from(go.checkpoint);
-}
-
-// The leader has found it; a script that finds it on some nodes alone would train something else
-// there. A leader that has come anew begins with none, and so do all.
-Result<void> RunMachine::go_on_from(const std::string& checkpoint) {
-  checkpoint_ = checkpoint;
-  if (checkpoint.empty()) return {};
-  resume_ = resume_of_profile();
-  if (!resume_)
-    return Error{Errc::bad_config,
-                 fmt::format("the nodes agreed to go on from {}, but profile {} of this node does "
-                             "not say how (resume): copy its file here",
-                             checkpoint, profile_.name)};
-  if (!starts_) starts_ = 1;
-  const std::optional<bool> is_here = shelf_.has_checkpoint(checkpoint);
-  if (!is_here.value_or(false))
-    return Error{
-        Errc::bad_config,
-        fmt::format("the nodes agreed to go on from {}, but {}: the checkpoints must lie "
-                    "on a disk that all nodes see",
-                    checkpoint, is_here ? "it is not here" : "this node's disk does not answer")};
-  return {};
 }
 
 void RunMachine::take(const AgreedOnNone& event, TimePoint) {
@@ -307,41 +274,6 @@ void RunMachine::fail(const EndedAttempt& attempt) {
   if (!worth_probing(attempt.evidence, diagnosis, step)) return follow(std::move(summary), step);
   state_ = Probing{std::move(summary), diagnosis};
   actions_.push_back(ProbeCandidates{profile_, candidates_after(diagnosis)});
-}
-
-// No profile of the chain heals what fails in training; the job's own checkpoint may, or the same
-// settings another time.
-plan::NextStep RunMachine::step_again(const AttemptRecord& record, plan::NextStep otherwise) {
-  const auto& resume = resume_of_profile();
-  const bool used_up = plan_.options.max_attempts && attempts_ >= *plan_.options.max_attempts;
-  const bool wanted = resume || profile_.retry;
-  const bool able = !plan_.others_start_ranks() || agrees_;  // other nodes follow what is agreed
-  if (wanted && used_up) otherwise.why = plan::describe_used_up(attempts_);
-  if (wanted && plan_.options.only) otherwise.why = plan::kOnlyOnce;
-  if (!wanted || !able || used_up || plan_.options.only) return otherwise;
-  plan::NextStep step =
-      resume ? step_from_checkpoint(record, *resume) : plan::retry_step(profile_, retries_);
-  if (!step.profile) return step;
-  ++resumed_;
-  if (!resume) ++retries_;
-  return step;
-}
-
-plan::NextStep RunMachine::step_from_checkpoint(const AttemptRecord& record,
-                                                const profile::Resume& resume) {
-  const plan::FailedTraining training{record.failed_for,
-                                      shelf_.checkpoints_of(plan::pattern_of(resume)), starts_,
-                                      agrees_ ? kOthersSeeFilesWithin : Duration::zero()};
-  plan::NextStep step = plan::resume_step(profile_, resume, training);
-  if (!step.profile) return step;
-  starts_ = plan::has_new_checkpoint(training) ? 1 : *starts_ + 1;
-  resume_ = resume;
-  checkpoint_ = step.checkpoint;
-  return step;
-}
-
-const std::optional<profile::Resume>& RunMachine::resume_of_profile() const {
-  return profile_.resume ? profile_.resume : resume_;
 }
 
 bool RunMachine::stands_as_before(const EndedAttempt& attempt) {
