@@ -154,14 +154,16 @@ class Uncaught(harness.HookTest):
     except RuntimeError as error:
         raise ValueError("this step has failed") from error
 """)
-        for call, last in (("collective", (["0", 2, "broadcast", "started"], ["0", 2, "reduce", "started"])),
-                           ("recv", 2 * (["0", 1, "all_reduce", "finished"],))):
+        unfinished = ("enqueued", "started")  # torch's recorder may not have noted the start yet
+        for call, last, states in (("collective", [["0", 2, "broadcast"], ["0", 2, "reduce"]], unfinished),
+                                   ("recv", 2 * [["0", 1, "all_reduce"]], ("finished",))):
             with self.subTest(call), Collector() as collector:
                 results = harness.run_ranks(path, harness.environment(collector), CALL=call)
                 self.assertEqual([result.code for result in results], [1, 1])
                 ranks = collector.drained().ranks()
                 told = [ranks[rank].first("exception") for rank in (0, 1)]
-                self.assertEqual(tuple(event["last"][-1] for event in told), last)
+                self.assertEqual([event["last"][-1][:-1] for event in told], last)
+                self.assertTrue({event["last"][-1][-1] for event in told} <= set(states), told)
                 self.assertTrue(all(event["frames"][0].endswith("<module>") for event in told), told)
 
     def test_an_exception_raised_because_of_communication_counts_as_such(self):
