@@ -58,8 +58,12 @@ def main():
     finally:
         bench.close()
     print(*table("figures", rows), sep="\n")
+    anew = {row["figure"] for row in rows}
+    for name in options.only.split(","):
+        if name not in anew:
+            print(f"{name}: nothing could be taken; its older rows stay", file=sys.stderr)
     if options.json:
-        keep(options.json, rows, lambda row: row["figure"] in options.only.split(","), lambda row: int(row["figure"][1:]))
+        keep(options.json, rows, lambda row: row["figure"] in anew, lambda row: int(row["figure"][1:]))
 
 
 if __name__ == "__main__":
