@@ -148,7 +148,8 @@ std::string describe_lost(const std::vector<ranks::NodeName>& lost, bool by_slur
   const std::string told =
       fmt::format("no word from {} for too long; the job was stopped", list_in_words(names));
   if (!by_slurm || hosts.empty()) return told;
-  return fmt::format("{}; --exclude={} keeps Slurm from them", told, join(hosts, ","));
+  return fmt::format("{}; Slurm starts the job elsewhere with --exclude={}", told,
+                     join(hosts, ","));
 }
 
 }  // namespace

@@ -43,7 +43,8 @@ class Collective:
     def __init__(self, name, arguments, begin_again):
         self.name, self._begin_again = name, begin_again
         self._group, self._device = _group_among(arguments), device_among(arguments)
-        self._on_cpus = self._device is None and _holds_a_tensor(arguments)
+        # Without a tensor it is not known: an older torch's barrier of NCCL has none.
+        self._on_cpus = self._device is None and any(True for _ in _tensors_in(arguments))
         self._untold = [True]  # popped by the first who tells of its end
         self.begins()
 
@@ -178,20 +179,16 @@ def group_in(argument):
 
 def device_among(arguments):
     """The device, other than the CPU, on which the first tensor lies that is on one; None where all are not."""
-    tensor = sys.modules["torch"].Tensor
+    return next((tensor.device for tensor in _tensors_in(arguments) if tensor.device.type != "cpu"), None)
+
+
+def _tensors_in(arguments):
     for argument in arguments:
-        if isinstance(argument, tensor) and argument.device.type != "cpu":
-            return argument.device
-        device = device_among(argument) if isinstance(argument, (list, tuple)) else None
-        if device is not None:
-            return device
-    return None
-
-
-def _holds_a_tensor(arguments):
-    """Only then is it known that no device is involved: an older torch's barrier of NCCL has none."""
-    tensor = sys.modules["torch"].Tensor
-    return any(_holds_a_tensor(one) if isinstance(one, (list, tuple)) else isinstance(one, tensor) for one in arguments)
+        if isinstance(argument, sys.modules["torch"].Tensor):
+            yield argument
+        elif isinstance(argument, (list, tuple)):
+            for tensor in _tensors_in(argument):
+                yield tensor
 
 
 class _Poll:

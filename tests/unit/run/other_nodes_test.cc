@@ -156,7 +156,7 @@ TEST_CASE("nodes are named with their seats, also one that was never heard of", 
       "stopped";
   CHECK(end_of_nodes({}, lost, false)->why == told);
   CHECK(end_of_nodes({}, lost, true)->why ==
-        told + "; --exclude=gpu-0,gpu-17 keeps Slurm from them");
+        told + "; Slurm starts the job elsewhere with --exclude=gpu-0,gpu-17");
   CHECK(end_of_nodes({}, {{7, ""}}, true)->why ==
         "no word from node 7 for too long; the job was stopped");
 }

@@ -285,16 +285,21 @@ AgreeingRun resuming_with_others() {
   return run;
 }
 
+/// Its training is killed, and the nodes agree on a second attempt from that checkpoint.
+void fails_and_goes_on(AgreeingRun& run) {
+  run.agree(1, "basic");
+  run.ends_with(killed_in_training());
+  run.memory_is_back();
+  run.agree(2, "basic", "ckpt/7.pt");
+}
+
 }  // namespace
 
 TEST_CASE("the leader names the checkpoint from which all nodes go on", "[resume]") {
   AgreeingRun leader = resuming_with_others();
   leader.lead();
-  leader.agree(1, "basic");
-  leader.ends_with(killed_in_training());
-  leader.memory_is_back();
+  fails_and_goes_on(leader);
   CHECK(leader.all<ProposeAttempt>().back().checkpoint == "ckpt/7.pt");
-  leader.agree(2, "basic", "ckpt/7.pt");
   CHECK(appended(leader) == Arguments{{}, {"--resume"}});
   leader.ends_with(hung_in(Stage::group));  // what heals it begins from there, too
   leader.memory_is_back();
@@ -302,9 +307,7 @@ TEST_CASE("the leader names the checkpoint from which all nodes go on", "[resume
 
   AgreeingRun member = resuming_with_others();
   member.begin_alone();
-  member.agree(1, "basic");
-  member.ends_with(killed_in_training());
-  member.agree(2, "basic", "ckpt/7.pt");
+  fails_and_goes_on(member);
   CHECK(appended(member) == Arguments{{}, {"--resume"}});
 }
 
@@ -314,7 +317,7 @@ TEST_CASE("where the leader itself cannot go on from the checkpoint, the run end
   leader.agree(1, "basic");
   leader.ends_with(killed_in_training());
   leader.memory_is_back();
-  leader.disk_answers = false;
+  leader.disk_answers = false;  // it did while the checkpoint was looked for
   leader.agree(2, "basic", "ckpt/7.pt");
   CHECK(leader.all<TellNotStarted>().size() == 1);
   CHECK(leader.all<ProposeEnd>().front().exit_code == 78);
@@ -323,9 +326,7 @@ TEST_CASE("where the leader itself cannot go on from the checkpoint, the run end
 TEST_CASE("a leader that has come anew begins with no checkpoint, and so do all", "[resume]") {
   AgreeingRun member = resuming_with_others();
   member.begin_alone();
-  member.agree(1, "basic");
-  member.ends_with(killed_in_training());
-  member.agree(2, "basic", "ckpt/7.pt");
+  fails_and_goes_on(member);
   member.ends_with(killed_in_training());
   member.agree(1, "basic");
   CHECK(appended(member) == Arguments{{}, {"--resume"}, {}});
@@ -349,9 +350,7 @@ TEST_CASE("a node that does not see the checkpoint, or does not know how, starts
     why += "profile basic of this node does not say how (resume): copy its file here";
   }
   member.begin_alone();
-  member.agree(1, "basic");
-  member.ends_with(killed_in_training());
-  member.agree(2, "basic", "ckpt/7.pt");
+  fails_and_goes_on(member);
   CHECK(member.started() == std::vector<std::string>{"basic"});
   CHECK(member.all<TellNotStarted>().front().error.message == why);
 }
