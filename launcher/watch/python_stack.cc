@@ -19,6 +19,7 @@ struct Frame {
   std::string_view path;
   std::string_view line;
   std::string_view function;
+  bool is_generated = false;
 };
 
 std::string_view after_last(std::string_view text, char separator) {
@@ -75,14 +76,15 @@ bool is_bootstrap(const Frame& frame) {
   return frame.path == "<string>" && frame.line == "1" && frame.function == "<module>";
 }
 
-// Made at run time, as the __init__ of a dataclass. Of a child, and of python -c, it is the
-// program.
-bool is_generated(const Frame& frame) {
-  return frame.path == "<string>" && frame.function != "<module>";
+// Made at run time: the __init__ of a dataclass, or the text that defines it. Of a child, and of
+// python -c, a module of this name is the program.
+bool is_generated(const Frame& frame, std::span<const Frame> callers) {
+  return frame.path == "<string>" &&
+         (frame.function != "<module>" || (!callers.empty() && is_library(callers.back())));
 }
 
 bool is_of_user(const Frame& frame) {
-  return !is_library(frame) && !is_hook(frame) && !is_generated(frame);
+  return !is_library(frame) && !is_hook(frame) && !frame.is_generated;
 }
 
 bool is_of_package(const Frame& frame) {
@@ -112,7 +114,11 @@ std::string_view called(std::span<const Frame> deeper) {
 
 std::vector<Frame> frames_of(const PythonThread& thread) {
   std::vector<Frame> frames;
-  for (const std::string& text : thread.frames) frames.push_back(parse(text));
+  for (const std::string& text : thread.frames) {
+    Frame frame = parse(text);
+    frame.is_generated = is_generated(frame, frames);
+    frames.push_back(frame);
+  }
   return frames;
 }
 

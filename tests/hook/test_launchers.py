@@ -27,21 +27,23 @@ DEEPSPEED = """
         config={"train_micro_batch_size_per_gpu": 1, "optimizer": {"type": "SGD", "params": {"lr": 0.1}}})
     engine.backward(engine(torch.ones(1, 4)).sum())
     engine.step()
-    print("trained %d" % dist.get_rank())
+    print("trained %d" % dist.get_rank(), flush=True)
     dist.barrier()
     if dist.get_rank() == 0:
         for left in glob.glob("/dev/shm/deepspeed_allreduce_buffer_*_{MASTER_PORT}_*".format(**os.environ)):
             os.remove(left)  # DeepSpeed itself leaves them
+    os._exit(0)  # as below
 """
 ACCELERATE = """
-    import torch
+    import os, torch
     from accelerate import Accelerator
     accelerator = Accelerator(cpu=True)
     model = accelerator.prepare(torch.nn.Linear(4, 4))
     accelerator.backward(model(torch.ones(1, 4)).sum())
     assert accelerator.num_processes == 2
-    print("trained %d" % accelerator.process_index)
+    print("trained %d" % accelerator.process_index, flush=True)
     accelerator.end_training()
+    os._exit(0)  # an interpreter that ends aborts now and then, by a thread of gloo's (docs/hook.md)
 """
 
 

@@ -37,6 +37,10 @@ TEST_CASE("code that is made at run time is no place of the user's", "[python_st
                      "<string>:157 __init__",
                      library + "transformers/training_args.py:1 __post_init__"}}}) ==
         "my.py:11 main → parse");
+  CHECK(summarize({{"MainThread",
+                    {"/home/u/my.py:12 main", library + "deepspeed/__init__.py:181 initialize",
+                     "/usr/lib/python3.11/dataclasses.py:433 _create_fn",
+                     "<string>:0 <module>"}}}) == "my.py:12 main → initialize");
   CHECK(summarize({{"MainThread", {"<string>:1 <module>"}}}) == "<string>:1 <module>");
 }
 
