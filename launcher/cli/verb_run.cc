@@ -9,6 +9,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include <re2/re2.h>
+
 #include "help.h"
 #include "recorded_runs.h"
 #include "safelaunch/base/format.h"
@@ -66,6 +68,19 @@ Result<void> check_command(const plan::RunPlan& plan) {
   return Error{program.error().code, program.error().message + hint};
 }
 
+// A run writes its figures every 15 s. One that was killed has left them as they were.
+void warn_of_another_run(const std::filesystem::path& file, std::string_view figures) {
+  static const RE2 kRuns{R"re(\nsafelaunch_running\{run="([\w-]+)"\} 1\n)re"};
+  constexpr std::chrono::seconds kWrittenWithin{20};
+  std::string run;
+  std::error_code none;
+  const auto age =
+      std::filesystem::file_time_type::clock::now() - std::filesystem::last_write_time(file, none);
+  if (none || age > kWrittenWithin || !RE2::PartialMatch(figures, kRuns, &run)) return;
+  warn(fmt::format("--metrics {}: run {} writes it, too; each job needs a file of its own",
+                   file.native(), run));
+}
+
 Result<void> check_metrics_file(const std::filesystem::path& file) {
   const auto refused = [&](std::string_view why) {
     return Error{Errc::usage, fmt::format("--metrics {}: {}", file.native(), why)};
@@ -73,7 +88,7 @@ Result<void> check_metrics_file(const std::filesystem::path& file) {
   if (file.empty()) return {};
   if (file.extension() != ".prom") return refused("node_exporter reads only names in .prom");
   std::error_code none;
-  const auto text = read_user_file(file, 64, Links::refused);
+  const auto text = read_user_file(file, 512, Links::refused);
   const bool is_ours = text && (text->empty() || text->starts_with("# HELP safelaunch_"));
   if (std::filesystem::exists(std::filesystem::symlink_status(file, none)) && !is_ours)
     return refused("holds no figures of safelaunch; it was left as it is");
@@ -81,6 +96,7 @@ Result<void> check_metrics_file(const std::filesystem::path& file) {
   const UniqueFd made(::mkostemp(beside.data(), O_CLOEXEC));
   if (!made) return refused(std::strerror(errno));
   ::unlink(beside.c_str());
+  if (text) warn_of_another_run(file, *text);
   return {};
 }
 

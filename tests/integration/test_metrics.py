@@ -1,8 +1,10 @@
 """--metrics: the figures of a run, as node_exporter's textfile collector reads them."""
 
+import os
 import re
 import stat
 import sys
+import time
 
 from harness import SafelaunchTest, main, wait_until
 
@@ -54,8 +56,19 @@ class Metrics(SafelaunchTest):
 
     def test_the_next_run_takes_the_place_of_the_last(self):
         for status in (3, 4):
-            self.assert_status(self.run_safelaunch("--metrics", "job.prom", "sh", "-c", f"exit {status}"), status)
+            run = self.run_safelaunch("--metrics", "job.prom", "sh", "-c", f"exit {status}")
+            self.assert_status(run, status)
             self.assertEqual(self.figures()["safelaunch_exit_status"], status)
+            self.assertNotIn("--metrics", run.err)
+
+    def test_a_job_with_the_file_of_one_that_still_runs_is_told_so(self):
+        file = self.folder / "job.prom"
+        for seconds, told in ((0, True), (60, False)):  # then it was killed
+            file.write_text('# HELP safelaunch_running x\n# TYPE safelaunch_running gauge\nsafelaunch_running{run="1126-0f"} 1\n')
+            os.utime(file, (time.time() - seconds,) * 2)
+            run = self.run_safelaunch("--metrics", "job.prom", "true")
+            self.assert_status(run, 0)
+            self.assertEqual("--metrics job.prom: run 1126-0f writes it, too; each job needs" in run.err, told, run.err)
 
     def test_a_file_that_may_not_be_written_is_refused_before_the_start(self):
         (self.folder / "folder.prom").mkdir()
