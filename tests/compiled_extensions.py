@@ -6,6 +6,9 @@ waits without end. Whoever compiles holds that file open; what nobody holds goes
 import glob
 import os
 import pathlib
+import sys
+import tempfile
+import zlib
 
 
 def _open_files():
@@ -16,6 +19,12 @@ def _open_files():
         except OSError:
             pass  # another user's, or it has just been closed
     return found
+
+
+def kept_extensions(python=sys.executable):
+    """The folder for all tests with this Python: another torch would compile everything again."""
+    cache, whose = os.environ.get("SAFELAUNCH_TEST_CACHE", tempfile.gettempdir()), zlib.crc32(python.encode())
+    return without_stale_locks(pathlib.Path(cache, f"safelaunch-test-torch-extensions-{os.getuid()}-{whose:08x}"))
 
 
 def without_stale_locks(folder):

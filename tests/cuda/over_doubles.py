@@ -51,7 +51,7 @@ def over_doubles(fault="", gpus=2, nccl="2.30.7"):
 class CudaTest(SafelaunchTest):
     def environment(self, fault="", gpus=2, **more):
         ours = {**over_doubles(fault, gpus), "PATH": f"{pathlib.Path(PYTHON).parent}:{os.environ.get('PATH', '')}",
-                "PYTHONWARNINGS": "ignore", "TORCH_EXTENSIONS_DIR": str(harness.extensions())}
+                "PYTHONWARNINGS": "ignore", "TORCH_EXTENSIONS_DIR": harness.kept_extensions(PYTHON)}
         environment = super().environment(**{**ours, **more})
         environment.pop("DS_ACCELERATOR")  # DeepSpeed finds its accelerator as on a machine with GPUs
         return environment

@@ -265,7 +265,7 @@ def environment_of(folder, mark):
             if not name.startswith(("SAFELAUNCH_", "PET_", "NCCL_", "MASTER_", "GLOO_"))}
     device = {**over_doubles.over_doubles(gpus=GPUS), "BENCH_BACKEND": "nccl"} if CUDA else {"DS_ACCELERATOR": "cpu"}
     return {**keep, "PATH": f"{harness.BIN}:{keep.get('PATH', '')}", "XDG_STATE_HOME": f"{folder}/state", "OMP_NUM_THREADS": "1",
-            "TORCH_EXTENSIONS_DIR": harness.extensions(), "SAFELAUNCH_TEST_MARK": mark, **device}
+            "TORCH_EXTENSIONS_DIR": harness.kept_extensions(), "SAFELAUNCH_TEST_MARK": mark, **device}
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ import unittest
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / "integration"), str(TESTS / "cuda"), str(TESTS / "faults")]
-from harness import SAFELAUNCH, SKIPPED, SafelaunchTest, extensions, free_port, torchrun, wait_until  # noqa: E402, F401
+from harness import SAFELAUNCH, SKIPPED, SafelaunchTest, free_port, kept_extensions, torchrun, wait_until  # noqa: E402, F401
 import over_doubles  # noqa: E402
 import workbench  # noqa: E402, F401
 from comparison import false_alarms  # noqa: E402, F401
@@ -66,7 +66,7 @@ class GpuTest(SafelaunchTest):
     limit = 180  # seconds for one run of safelaunch
 
     def environment(self, fault="", **more):
-        environment = super().environment(**{**device(fault), "TORCH_EXTENSIONS_DIR": str(extensions()), **more})
+        environment = super().environment(**{**device(fault), "TORCH_EXTENSIONS_DIR": kept_extensions(), **more})
         environment.pop("DS_ACCELERATOR")  # DeepSpeed finds its accelerator by itself
         return environment
 

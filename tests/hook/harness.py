@@ -16,7 +16,7 @@ from collector import PATIENCE, TOKEN
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
-from compiled_extensions import without_stale_locks  # noqa: E402, F401
+from compiled_extensions import kept_extensions  # noqa: E402, F401
 from free_port import free_port  # noqa: E402
 import warm  # noqa: E402
 

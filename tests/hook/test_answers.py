@@ -111,7 +111,8 @@ ENDS_WHEN_TOLD = """
     sys.stdin.readline()
 """
 LEAVES_CYCLES = """
-    import sys, threading, torch
+    import gc, sys, threading, torch
+    gc.set_threshold(700, 10, 10)  # Python's own
     main, elsewhere = threading.get_ident(), []
     class Cycle:
         def __init__(self):

@@ -8,12 +8,10 @@ import harness
 from collector import Collector
 
 HAS = {name: importlib.util.find_spec(name) is not None for name in ("deepspeed", "accelerate")}
-# The first init of DeepSpeed compiles an operation for up to a minute; once for all runs of the tests.
-EXTENSIONS = os.environ.get("SAFELAUNCH_TEST_EXTENSIONS", os.path.join(harness._folder, "extensions"))
-COMPILES = 600  # seconds
+COMPILES = 600  # seconds: the first init of DeepSpeed compiles an operation for up to a minute
 
 DEEPSPEED = """
-    import argparse, glob, os, torch, deepspeed
+    import argparse, atexit, glob, os, torch, deepspeed
     import torch.distributed as dist
     parser = argparse.ArgumentParser()
     parser.add_argument("--local_rank", type=int)
@@ -32,10 +30,10 @@ DEEPSPEED = """
     if dist.get_rank() == 0:
         for left in glob.glob("/dev/shm/deepspeed_allreduce_buffer_*_{MASTER_PORT}_*".format(**os.environ)):
             os.remove(left)  # DeepSpeed itself leaves them
-    os._exit(0)  # as below
+    atexit._run_exitfuncs(), os._exit(0)  # as below
 """
 ACCELERATE = """
-    import os, torch
+    import atexit, os, torch
     from accelerate import Accelerator
     accelerator = Accelerator(cpu=True)
     model = accelerator.prepare(torch.nn.Linear(4, 4))
@@ -43,7 +41,7 @@ ACCELERATE = """
     assert accelerator.num_processes == 2
     print("trained %d" % accelerator.process_index, flush=True)
     accelerator.end_training()
-    os._exit(0)  # an interpreter that ends aborts now and then, by a thread of gloo's (docs/hook.md)
+    atexit._run_exitfuncs(), os._exit(0)  # an interpreter that ends aborts now and then, by gloo's threads (docs/hook.md)
 """
 
 
@@ -59,8 +57,7 @@ class Launchers(harness.HookTest):
 
     def launch(self, collector, command, timeout=harness.PATIENCE, **variables):
         variables.setdefault("PATH", os.path.dirname(sys.executable) + ":" + os.environ["PATH"])
-        folder = harness.without_stale_locks(EXTENSIONS)
-        env = harness.environment(collector, TORCH_EXTENSIONS_DIR=folder, **variables)
+        env = harness.environment(collector, TORCH_EXTENSIONS_DIR=harness.kept_extensions(), **variables)
         result = harness.run(command, env, timeout)
         self.assert_ended_well(result)
         self.assertIn("trained 0", result.out)

@@ -23,7 +23,7 @@ import uuid
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
-from compiled_extensions import without_stale_locks  # noqa: E402
+from compiled_extensions import kept_extensions  # noqa: E402, F401
 from free_port import free_port  # noqa: E402, F401
 
 # Jobs run in folders of their own, so a relative path would lead nowhere.
@@ -92,12 +92,6 @@ def own_network():
         flags = struct.unpack("16sh14x", request)[1]
         fcntl.ioctl(any_socket, set_flags, struct.pack("16sh14x", b"lo", flags | up))
     return True
-
-
-def extensions():
-    """Where DeepSpeed keeps what it compiles."""
-    cache = os.environ.get("SAFELAUNCH_TEST_CACHE", tempfile.gettempdir())
-    return without_stale_locks(pathlib.Path(cache, f"safelaunch-test-torch-extensions-{os.getuid()}"))
 
 
 # With processes of its own alone: any compiler of this user might be building the same extension.

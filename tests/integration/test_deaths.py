@@ -2,7 +2,7 @@
 
 import sys
 
-from harness import DDP, SafelaunchTest, extensions, free_port, main, torchrun
+from harness import DDP, SafelaunchTest, free_port, kept_extensions, main, torchrun
 
 # Longer than a test waits for its run: who ends in time has waited for neither.
 DEADLINES = ["--init-timeout", "600s", "--collective-timeout", "600s"]
@@ -146,7 +146,7 @@ class Deaths(SafelaunchTest):
 
     def deepspeed(self, how):
         script = self.script(f"import runpy, sys; sys.argv = ['train.py', '--hang', '{how}', '--bad-rank', '1']; runpy.run_path({DDP!r}, run_name='__main__')")
-        return self.run_safelaunch(*DEADLINES, "deepspeed", "--num_gpus", "2", script, env=self.environment(TORCH_EXTENSIONS_DIR=extensions()))
+        return self.run_safelaunch(*DEADLINES, "deepspeed", "--num_gpus", "2", script, env=self.environment(TORCH_EXTENSIONS_DIR=kept_extensions()))
 
     def test_a_rank_that_exits_before_init_ends_deepspeeds_job(self):
         run = self.deepspeed("die")

@@ -2,7 +2,7 @@
 
 import sys
 
-from harness import BIN, DDP, SafelaunchTest, extensions, main, torchrun
+from harness import BIN, DDP, SafelaunchTest, kept_extensions, main, torchrun
 
 NCCL_JOB = ["--backend", "nccl", "--steps", "5"]
 
@@ -95,7 +95,7 @@ class Healing(SafelaunchTest):
 
     def test_zero_2_under_deepspeed_is_healed(self):
         run = self.run_safelaunch(BIN / "deepspeed", "--num_gpus", "2", self.script(ZERO2_JOB), timeout=400,
-                                  env=self.environment(TORCH_EXTENSIONS_DIR=extensions()))
+                                  env=self.environment(TORCH_EXTENSIONS_DIR=kept_extensions()))
         self.assert_healed_by_gloo(run)
         self.assertIn("ZeRO-2 trained with gloo", run.out)
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import unittest
 
-from harness import SAFELAUNCH, SafelaunchTest, extensions, free_port, main, torchrun
+from harness import SAFELAUNCH, SafelaunchTest, free_port, kept_extensions, main, torchrun
 
 DOUBLES = pathlib.Path(SAFELAUNCH).resolve().parents[2] / "tests/doubles/lib"
 
@@ -149,7 +149,7 @@ class OldScripts(SafelaunchTest):
 
     @unittest.skipUnless(importlib.util.find_spec("deepspeed"), "this Python has no DeepSpeed")
     def test_debug_deepspeed_init(self):
-        cache = extensions()
+        cache = kept_extensions()
         old = self.said_by([sys.executable, self.script(DEBUG_DEEPSPEED)], MASTER_PORT=str(free_port()), TORCH_EXTENSIONS_DIR=cache)
         self.assert_tells_what_the_script_told(self.trial("--backend", "deepspeed", TORCH_EXTENSIONS_DIR=cache), old, "deepspeed")
 
