@@ -12,7 +12,7 @@ namespace safelaunch::testing {
 namespace {
 
 // Never freed, because they are used until the very end.
-std::mutex mutex;
+std::mutex captures_mutex;
 auto& captures = *new std::map<const CUstream_st*, std::shared_ptr<Capture>>;
 std::atomic<int> going_on = 0;
 
@@ -33,13 +33,13 @@ CUgraphNode node_of(const CUgraph_st& graph, std::size_t place) {
 
 std::shared_ptr<Capture> capture_of(const CUstream_st& stream) {
   if (going_on == 0) return nullptr;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(captures_mutex);
   const auto found = captures.find(&stream);
   return found == captures.end() ? nullptr : found->second;
 }
 
 void join_capture(CUstream_st& stream, const std::shared_ptr<Capture>& capture) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(captures_mutex);
   captures[&stream] = capture;
 }
 
@@ -61,7 +61,7 @@ CUresult put(CUstream stream, Work work) {
 
 CUresult safe_for_captures() {
   if (going_on == 0 || mode_of_thread == CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_SUCCESS;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(captures_mutex);
   CUresult result = CUDA_SUCCESS;
   for (const auto& [stream, capture] : captures) {
     if (!forbids(*capture)) continue;
@@ -103,7 +103,7 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
   if (!capture) return CUDA_ERROR_ILLEGAL_STATE;
   if (capture->origin != &target) return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
   {
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(captures_mutex);
     std::erase_if(captures, [&](const auto& one) { return one.second == capture; });
   }
   --going_on;

@@ -28,13 +28,9 @@ struct Block {
 constexpr std::size_t kPage = 4096;
 
 // Never freed, because they are used until the very end.
-std::mutex mutex;
+std::mutex blocks_mutex;
 std::map<CUdeviceptr, Block>& blocks = *new std::map<CUdeviceptr, Block>;
 std::map<CUdeviceptr, Block>& pinned = *new std::map<CUdeviceptr, Block>;
-
-void* host(CUdeviceptr address) {
-  return reinterpret_cast<void*>(address);
-}  // NOLINT: that is what it is
 
 CUdeviceptr device(const void* address) {
   return reinterpret_cast<CUdeviceptr>(address);
@@ -72,12 +68,12 @@ CUresult fill(CUdeviceptr address, Value value, std::size_t count, CUstream stre
 namespace safelaunch::testing {
 
 std::optional<Range> allocated_at(CUdeviceptr address) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(blocks_mutex);
   return range_at(blocks, address);
 }
 
 std::optional<Range> pinned_at(CUdeviceptr address) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(blocks_mutex);
   return range_at(pinned, address);
 }
 
@@ -87,7 +83,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr* address, std::size_t size) {
   if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
   if (const CUresult result = safe_for_captures(); result != CUDA_SUCCESS) return result;
   if (size == 0) return CUDA_ERROR_INVALID_VALUE;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(blocks_mutex);
   const int device = current_context()->device;
   if (size > kGpuMemory - used_on(device)) return CUDA_ERROR_OUT_OF_MEMORY;
   // Pages of their own are zero, and take room only when they are touched.
@@ -104,7 +100,7 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
   if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
   if (const CUresult result = safe_for_captures(); result != CUDA_SUCCESS) return result;
   wait_for_streams(*current_context(), Which::all);
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(blocks_mutex);
   const auto block = blocks.find(address);
   if (block == blocks.end()) return CUDA_ERROR_INVALID_VALUE;
   ::munmap(host(address), block->second.size);
@@ -114,7 +110,7 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
 
 CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   if (const CUresult result = ready(); result != CUDA_SUCCESS) return result;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(blocks_mutex);
   *total = kGpuMemory;
   *free = kGpuMemory - used_on(current_context()->device);
   return CUDA_SUCCESS;
@@ -136,13 +132,13 @@ CUresult cuMemFreeHost(void* memory) {
 }
 
 CUresult cuMemHostRegister_v2(void* memory, std::size_t size, unsigned) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(blocks_mutex);
   const bool is_new = pinned.try_emplace(device(memory), Block{size, kOnHost}).second;
   return is_new ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
 }
 
 CUresult cuMemHostUnregister(void* memory) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(blocks_mutex);
   return pinned.erase(device(memory)) > 0 ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
 }
 

@@ -35,4 +35,9 @@ std::optional<Range> range_at(const Ranges& ranges, CUdeviceptr address) {
   return Range{begin, one.size, one.device};
 }
 
+/// Where the double keeps what lies there on the device.
+inline void* host(CUdeviceptr address) {
+  return reinterpret_cast<void*>(address);
+}
+
 }  // namespace safelaunch::testing

@@ -35,7 +35,7 @@ struct Mapping {
   int device;
 };
 
-std::mutex mutex;
+std::mutex handles_mutex;
 std::map<CUdeviceptr, Mapping>& mappings = *new std::map<CUdeviceptr, Mapping>;  // never freed
 
 Physical* physical(CUmemGenericAllocationHandle handle) {
@@ -56,10 +56,6 @@ void* reserve(void* where, std::size_t size) {
   return ::mmap(where, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
 }
 
-void* host(CUdeviceptr address) {
-  return reinterpret_cast<void*>(address);
-}
-
 int device_of(const CUmemAllocationProp& properties) {
   return properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE ? properties.location.id : -1;
 }
@@ -69,7 +65,7 @@ int device_of(const CUmemAllocationProp& properties) {
 namespace safelaunch::testing {
 
 std::optional<Range> mapped_at(CUdeviceptr address) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(handles_mutex);
   return range_at(mappings, address);
 }
 
@@ -93,7 +89,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t size,
 }
 
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(handles_mutex);
   release(physical(handle));
   return CUDA_SUCCESS;
 }
@@ -134,14 +130,14 @@ CUresult cuMemMap(CUdeviceptr address, std::size_t size, std::size_t offset,
   void* const mapped = ::mmap(host(address), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
                               memory->file.get(), static_cast<off_t>(offset));
   if (mapped == MAP_FAILED) return CUDA_ERROR_INVALID_VALUE;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(handles_mutex);
   ++memory->users;
   mappings[address] = {memory, size, device_of(memory->properties)};
   return CUDA_SUCCESS;
 }
 
 CUresult cuMemUnmap(CUdeviceptr address, std::size_t size) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(handles_mutex);
   const auto found = mappings.find(address);
   if (found == mappings.end()) return CUDA_ERROR_INVALID_VALUE;
   reserve(host(address), size);
@@ -158,7 +154,7 @@ CUresult cuMemSetAccess(CUdeviceptr, std::size_t, const CUmemAccessDesc*, std::s
 CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* address) {
   const auto range = mapped_at(reinterpret_cast<CUdeviceptr>(address));
   if (!range) return CUDA_ERROR_INVALID_VALUE;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(handles_mutex);
   Physical* const memory = mappings.at(range->begin).physical;
   ++memory->users;
   *handle = handle_of(memory);

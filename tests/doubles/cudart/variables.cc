@@ -12,7 +12,7 @@ using namespace safelaunch::testing;
 namespace {
 
 // Never freed: libraries tell of their variables before main begins, and use them until it ended.
-std::mutex mutex;
+std::mutex variables_mutex;
 auto& sizes = *new std::map<const void*, std::size_t>;
 auto& addresses = *new std::map<std::pair<const void*, CUdevice>, CUdeviceptr>;
 
@@ -21,7 +21,7 @@ cudaError_t find(const void* variable, CUdeviceptr& address, std::size_t& size) 
   if (const cudaError_t result = with_context(); result != cudaSuccess) return result;
   CUdevice device = 0;
   cuCtxGetDevice(&device);
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(variables_mutex);
   const auto known = sizes.find(variable);
   if (known == sizes.end()) return told(cudaErrorInvalidSymbol);
   size = known->second;
@@ -54,6 +54,6 @@ cudaError_t cudaMemcpyToSymbol(const void* variable, const void* from, std::size
 
 extern "C" void __cudaRegisterVar(void**, char* variable, char*, const char*, int, std::size_t size,
                                   int, int) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(variables_mutex);
   sizes[variable] = size;
 }

@@ -25,7 +25,7 @@ constexpr int kKernelLaunch = 2048;
 constexpr int kKernelAndProxy = 8 | 16 | 64 | 128;
 
 /// One for the process, and the plugin may write to it at any time.
-int mask = 0;
+int event_mask = 0;
 
 using Logger = void (*)(int level, unsigned long flags, const char* file, int line,
                         const char* format, ...);
@@ -58,24 +58,24 @@ bool is_pair(const Operation& operation) {
 }
 
 void log_mask(int device) {
-  struct Named {
+  struct NamedBit {
     int bit;
     const char* name;
   };
-  constexpr Named kNamed[] = {{kGroup, "Group "},
-                              {kCollective, "Coll "},
-                              {kPair, "P2p "},
-                              {kGroupApi, "GroupApi "},
-                              {kCollectiveApi, "CollApi "},
-                              {kPairApi, "P2pApi "},
-                              {kKernelLaunch, "KernelLaunch "}};
-  if (mask == 0 || played() < NcclVersion{2, 29}) return;
+  constexpr NamedBit kNamedBits[] = {{kGroup, "Group "},
+                                     {kCollective, "Coll "},
+                                     {kPair, "P2p "},
+                                     {kGroupApi, "GroupApi "},
+                                     {kCollectiveApi, "CollApi "},
+                                     {kPairApi, "P2pApi "},
+                                     {kKernelLaunch, "KernelLaunch "}};
+  if (event_mask == 0 || played() < NcclVersion{2, 29}) return;
   std::string names;
-  for (const Named& one : kNamed)
-    if (mask & one.bit) names += one.name;
+  for (const NamedBit& one : kNamedBits)
+    if (event_mask & one.bit) names += one.name;
   char text[256];
   std::snprintf(text, sizeof text, "Profiler event mask: 0x%x (%d) - Enabled: %s",
-                static_cast<unsigned>(mask), mask, names.c_str());
+                static_cast<unsigned>(event_mask), event_mask, names.c_str());
   log_info(Subsystem::init, device, text);
 }
 
@@ -165,15 +165,17 @@ bool Profiler::begin() {
   const char* comm_name = nullptr;
   if (interface_ <= 3) {
     using Init = ncclResult_t (*)(void**, int*);
-    result = reinterpret_cast<Init>(table_.init)(&context_, &mask);
+    result = reinterpret_cast<Init>(table_.init)(&context_, &event_mask);
   } else if (interface_ == 4) {
     using Init = ncclResult_t (*)(void**, int*, const char*, std::uint64_t, int, int, int, Logger);
-    result = reinterpret_cast<Init>(table_.init)(&context_, &mask, comm_name, comm_.id, comm_.nodes,
-                                                 comm_.nranks, comm_.rank, &log_for_plugin);
+    result =
+        reinterpret_cast<Init>(table_.init)(&context_, &event_mask, comm_name, comm_.id,
+                                            comm_.nodes, comm_.nranks, comm_.rank, &log_for_plugin);
   } else {
     using Init = ncclResult_t (*)(void**, std::uint64_t, int*, const char*, int, int, int, Logger);
-    result = reinterpret_cast<Init>(table_.init)(&context_, comm_.id, &mask, comm_name, comm_.nodes,
-                                                 comm_.nranks, comm_.rank, &log_for_plugin);
+    result =
+        reinterpret_cast<Init>(table_.init)(&context_, comm_.id, &event_mask, comm_name,
+                                            comm_.nodes, comm_.nranks, comm_.rank, &log_for_plugin);
   }
   if (result != ncclSuccess)
     log_info(Subsystem::init, comm_.device,
@@ -197,11 +199,11 @@ void Profiler::stop(void*& handle) {
 /// From 2.28 on: the call itself. As in NCCL it is told to a plugin that asked for anything beneath
 /// it, too.
 void Profiler::called(const Operation& operation, void* stream) {
-  if (interface_ < 5 || mask == 0) return;
+  if (interface_ < 5 || event_mask == 0) return;
   Description group(interface_, kGroupApi, nullptr);
   group_api_ = start(group);
   const bool pair = is_pair(operation);
-  if (mask & ((pair ? kPairApi | kPair : kCollectiveApi | kCollective) | kKernelAndProxy)) {
+  if (event_mask & ((pair ? kPairApi | kPair : kCollectiveApi | kCollective) | kKernelAndProxy)) {
     Description call(interface_, pair ? kPairApi : kCollectiveApi, group_api_);
     call.put(24, operation.name);
     call.put(32, operation.count);
@@ -214,7 +216,7 @@ void Profiler::called(const Operation& operation, void* stream) {
 }
 
 void Profiler::before(void* stream) {
-  if (interface_ < 5 || !(mask & kKernelLaunch)) return;
+  if (interface_ < 5 || !(event_mask & kKernelLaunch)) return;
   Description kernel(interface_, kKernelLaunch, group_api_);
   kernel.put(24, stream);
   kernel_ = start(kernel);
@@ -222,20 +224,20 @@ void Profiler::before(void* stream) {
 
 void Profiler::after(const Operation& operation) {
   stop(kernel_);
-  if (mask != 0) tasks(operation);
+  if (event_mask != 0) tasks(operation);
   ++sequence_;
   stop(group_api_);
 }
 
 /// A group and the collective in it. "Stop" means that it has been enqueued, not that it is done.
 void Profiler::tasks(const Operation& operation) {
-  if (!(mask & (kGroup | kCollective | kPair | kKernelAndProxy))) return;
+  if (!(event_mask & (kGroup | kCollective | kPair | kKernelAndProxy))) return;
   Description description(interface_, kGroup, nullptr);
   description.put(16, comm_.rank);
   void* group = start(description);
   const bool group_needed = played() < NcclVersion{2, 28};
   const bool pair = is_pair(operation);
-  if ((mask & ((pair ? kPair : kCollective) | kKernelAndProxy)) && (group || !group_needed)) {
+  if ((event_mask & ((pair ? kPair : kCollective) | kKernelAndProxy)) && (group || !group_needed)) {
     Description task(interface_, pair ? kPair : kCollective,
                      interface_ >= 5 ? collective_api_ : group);
     task.put(16, comm_.rank);

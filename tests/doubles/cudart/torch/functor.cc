@@ -11,10 +11,6 @@ namespace {
 
 using Binary = std::function<Number(const Number&, const Number&)>;
 
-std::size_t aligned(std::size_t offset, std::size_t size) {
-  return (offset + size - 1) / size * size;
-}
-
 int whole_field(const char* fields) {
   int value = 0;
   std::memcpy(&value, fields, sizeof value);

@@ -32,12 +32,12 @@ struct Config {
 
 /// ReduceOp is the operation, the neutral element, and these two parts, each where its alignment
 /// puts it.
-struct Shape {
+struct Extent {
   Config config;
   Offsets<1> input;
   Offsets<2> output;  ///< of the output, and of the input's first element for it
 };
-struct Places {
+struct Sources {
   const char* source;
   char* target[2];
   void* accumulator;
@@ -48,7 +48,7 @@ struct Places {
   bool is_final;
   int values;
 };
-struct Rest : Shape, Places {};
+struct Rest : Extent, Sources {};
 
 struct Reduction {
   std::function<Number(const Number&, const Number&)> combine;
@@ -84,10 +84,6 @@ std::optional<Reduction> reduction_named(std::string_view name, Type accumulated
         sum, [](const Number& number, const char*) { return Number::of(std::sqrt(number.real)); },
         1, true};
   return std::nullopt;
-}
-
-std::size_t aligned(std::size_t offset, std::size_t size) {
-  return (offset + size - 1) / size * size;
 }
 
 struct Types {
@@ -145,11 +141,11 @@ std::optional<TrueKernel> reduction_kernel(std::string_view name) {
     const auto* fields = static_cast<const char*>(arguments[0]);
     const std::size_t width = size_of(types.accumulated);
     const std::size_t neutral_at = aligned(reduction.size, width);
-    const std::size_t shape_at = aligned(neutral_at + width, alignof(Shape));
-    const std::size_t places_at = aligned(shape_at + sizeof(Shape), alignof(Places));
+    const std::size_t shape_at = aligned(neutral_at + width, alignof(Extent));
+    const std::size_t places_at = aligned(shape_at + sizeof(Extent), alignof(Sources));
     const auto rest = std::make_shared<Rest>();
-    std::memcpy(static_cast<Shape*>(rest.get()), fields + shape_at, sizeof(Shape));
-    std::memcpy(static_cast<Places*>(rest.get()), fields + places_at, sizeof(Places));
+    std::memcpy(static_cast<Extent*>(rest.get()), fields + shape_at, sizeof(Extent));
+    std::memcpy(static_cast<Sources*>(rest.get()), fields + places_at, sizeof(Sources));
     const Number neutral = load(types.accumulated, fields + neutral_at);
     const std::int64_t elements = std::int64_t{rest->config.inputs} * rest->config.outputs;
     const bool is_sound = rest->input.is_sound() && rest->output.is_sound() &&

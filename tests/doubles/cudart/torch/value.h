@@ -57,4 +57,9 @@ Number combined(const Number& a, const Number& b, Whole whole, Real real) {
 [[nodiscard]] Number load(Type type, const void* from);
 void store(Type type, void* to, const Number& number);
 
+/// The next multiple of `size` from `offset` on: where a field of that size lies.
+constexpr std::size_t aligned(std::size_t offset, std::size_t size) {
+  return (offset + size - 1) / size * size;
+}
+
 }  // namespace safelaunch::testing
