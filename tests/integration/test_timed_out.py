@@ -35,7 +35,7 @@ jax.distributed.initialize("127.0.0.1:" + os.environ["MASTER_PORT"], 2, rank, in
 """
 # All ranks give up: in different operations, or each in a message from the other.
 MEET_NEVER = """
-import datetime, sys, time, torch, torch.distributed as dist
+import datetime, sys, torch, torch.distributed as dist
 dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=5))
 rank, ones = dist.get_rank(), torch.ones(4)
 for step in range(30):
@@ -47,9 +47,10 @@ try:
         dist.broadcast(ones, src=1)
     else:
         dist.reduce(ones, dst=1)
-finally:
-    if sys.argv[1] == "messages":
-        time.sleep(3)  # whose end breaks the connection of one that has not given up yet
+finally:  # the end of one breaks the connection of one that has not given up yet
+    store = dist.distributed_c10d._get_default_store()
+    store.set("gave up %d" % rank, "")
+    store.wait(["gave up 0", "gave up 1"], datetime.timedelta(seconds=60))
 """
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=2"]
 
