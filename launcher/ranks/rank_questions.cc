@@ -285,8 +285,13 @@ watch::StallReport stall_as_answered(const RankAnswers& answers, Duration silent
   return report;
 }
 
-Failure verdict_of(const watch::StallReport& report, const RankAnswers& answers) {
+Failure verdict_of(watch::StallReport report, const RankAnswers& answers) {
   const watch::CollectivesCompared compared = watch::compare(answers.collectives);
+  // Its counters are older than its answer here: it has come since, and waits.
+  if (!compared.behind.empty())
+    std::erase_if(report.lagging, [&](Rank rank) {
+      return std::ranges::find(compared.waiting, rank) != compared.waiting.end();
+    });
   const std::vector<Rank>& behind = compared.behind.empty() ? report.lagging : compared.behind;
   Failure verdict{.kind = FailureKind::stalled, .stage = Stage::collective};
   for (const Rank rank : compared.waiting)

@@ -1,14 +1,16 @@
 #include "safelaunch/trial/tried.h"
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/json_fields.h"
 #include "safelaunch/base/strings.h"
 
-// A step is done when every rank has written it down in the last attempt. The run's own outcome
-// tells the rest: whether it hung, which rank was missing, the cause and the remedy.
+// A step is done when every rank has written it down in the last attempt. Where one says an error,
+// the run has ended the others however far they had come, so those that failed tell. The run's own
+// outcome tells the rest: whether it hung, which rank was missing, the cause and the remedy.
 namespace safelaunch::trial {
 namespace {
 
@@ -62,6 +64,15 @@ std::optional<DoneStep> done_by_all(const Ranks& ranks, std::string_view name) {
   return ranks.empty() ? std::nullopt : std::optional(done);
 }
 
+bool has_failed(const std::vector<WrittenStep>& steps) {
+  return std::ranges::any_of(steps, [](const auto& step) { return !step.trouble.empty(); });
+}
+
+Ranks that_tell(Ranks ranks) {
+  if (std::ranges::any_of(ranks, has_failed)) std::erase_if(ranks, std::not_fn(has_failed));
+  return ranks;
+}
+
 std::string first_trouble(const Ranks& ranks) {
   for (std::size_t rank = 0; rank < ranks.size(); ++rank)
     for (const WrittenStep& step : ranks[rank])
@@ -79,8 +90,9 @@ void take_as_not_started(const Traces& traces, Tried& tried) {
 
 void take_steps(const Traces& traces, Tried& tried) {
   const Ranks ranks = last_attempt_of(traces);
+  const Ranks telling = that_tell(ranks);
   for (const std::string_view name : steps_of(tried.scene.backend)) {
-    const auto done = done_by_all(ranks, name);
+    const auto done = done_by_all(telling, name);
     if (!done) {
       tried.stopped_at = name;
       break;

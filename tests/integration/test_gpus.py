@@ -171,6 +171,7 @@ class HowManyAreHere(SafelaunchTest):
         trial = json.loads(self.told("test", "--json", "--backend", "nccl", "--", sys.executable, gpus=3).stdout)
         (nccl,) = trial["backends"]
         self.assertEqual((nccl["tried"], nccl["ranks"]), (True, 3))
+        self.assertIn("import", [step["step"] for step in nccl["steps"]])
 
     def test_a_command_for_more_ranks_than_gpus_is_told_so(self):
         _, _, findings = self.doctor("--", "torchrun", "--nproc-per-node", "4", "train.py")

@@ -180,12 +180,11 @@ class Nodes(SafelaunchTest):
         (self.folder / "ends.yaml").write_text("extends: basic\ntimeouts: {stall: 6s}\non_stall: kill\n")
         agents = self.on_two_hosts("--profile", "./ends.yaml", "stalls")
         self.assertEqual(self.statuses(agents), [124, 124], self.both())
-        # On a busy machine one that has only not come to it yet is behind, too.
-        self.assertRegex(self.said(0), r"ranks? (\d )*2 (is|are) behind \(6 of 7 collectives begun\); rank 2 never called all_reduce")
+        self.assertIn("rank 2 is behind (6 of 7 collectives begun); rank 2 never called all_reduce", self.said(0))
         self.assertRegex(self.said(0), r"rank 2 is in train.py:\d+ looks_elsewhere, on node1\n")
         self.assertRegex(self.said(0), r"--> train.py:\d+ in looks_elsewhere")
         self.assertIn("It was idling, on node1.", self.said(0))
-        self.assertRegex(self.said(1), r"node0: no collective finished for [\d.]+s; ranks? (\d )*2 (is|are) behind")
+        self.assertRegex(self.said(1), r"node0: no collective finished for [\d.]+s; rank 2 is behind")
 
     def test_an_interface_that_is_cut_between_the_nodes_is_named_and_the_one_that_works(self):
         self.make_hosts(2)

@@ -121,8 +121,7 @@ class Standstill(SafelaunchTest):
         self.lock.unlink()
         said = next(run)
         line = self.line_of(said)
-        # A look may find one asleep and the other as it wakes: then each is told alone.
-        self.assertRegex(line, r"none waits for another: (ranks 0 1|rank 0) in ")
+        self.assertIn("none waits for another: ranks 0 1 in ", line)
         # It looks for the lock ten times a second, and sleeps in between.
         self.assertRegex(line, r"job\.py:8 <module> → wait\(lock=\S+/cpu_adam/lock\) \(")
         self.assertIn(f"safelaunch: attempt 1 basic · the lock of an extension's build: {self.lock} (", said[said.index(line) + 1])

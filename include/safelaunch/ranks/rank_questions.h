@@ -145,6 +145,6 @@ void put_place(const RankAnswers& answers, MissingRank& missing);
 
 /// Makes a verdict of a standstill of the training and the answers of its ranks: which ranks wait
 /// in which collective, which never called it, and where each of those is in its code.
-[[nodiscard]] Failure verdict_of(const watch::StallReport& report, const RankAnswers& answers);
+[[nodiscard]] Failure verdict_of(watch::StallReport report, const RankAnswers& answers);
 
 }  // namespace safelaunch::ranks

@@ -27,7 +27,8 @@ struct Traces {
 struct Tried {
   Scene scene;
   std::vector<DoneStep> done;
-  std::string stopped_at;  ///< the first step that not all ranks have done; empty: all are done
+  std::string stopped_at;  ///< the first step that not all ranks have done, or one that failed has
+                           ///< not; empty: none
   std::string trouble;     ///< the error of the first rank that says one there
   std::string device;      ///< "cpu", "NVIDIA H100 80GB HBM3"
   std::string profile;     ///< the profile under which it ran last

@@ -47,6 +47,7 @@ TEST_CASE("where the ranks answer, what they have called beats their counters", 
   CHECK(ranks_of(verdict.missing) == std::vector{Rank{0}});
   CHECK(verdict.waiting == std::vector{Rank{1}});
   CHECK_THAT(verdict.proof, ContainsSubstring("rank 0 never called all_reduce"));
+  CHECK_THAT(verdict.proof, !ContainsSubstring("is behind"));
 }
 
 TEST_CASE("a rank of another node that is behind a standstill is named with its host",

@@ -92,6 +92,18 @@ TEST_CASE("a step with an error is not done, and its words are kept", "[trial]")
   CHECK_FALSE(tried.hung);
 }
 
+TEST_CASE("a rank that is ended in its import, since another's device failed, stops nothing",
+          "[trial][bug]") {
+  const std::string failed =
+      kImportAlone + R"({"attempt": 1, "step": "device", "trouble": "RuntimeError: no CUDA"})";
+  const Tried tried = judge({.ranks = 3}, {{"", failed, kImportAlone}, outcome(1, Failure{}), ""});
+  CHECK(tried.done.size() == 1);
+  CHECK(tried.stopped_at == "device");
+  CHECK(tried.trouble == "rank 1: RuntimeError: no CUDA");
+  const std::array<int, 1> fewer{2};
+  CHECK(with_fewer_ranks(tried, fewer).size() == 1);
+}
+
 TEST_CASE("steps of an attempt before the last do not count", "[trial]") {
   const std::string second = kAllSteps + R"({"attempt": 2, "step": "import", "seconds": 1})";
   const Tried tried = judge({}, {{second, second}, outcome(1, Failure{}), ""});
