@@ -1,15 +1,8 @@
 #include "verb_run.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
-
-#include <re2/re2.h>
 
 #include "help.h"
 #include "recorded_runs.h"
@@ -17,7 +10,6 @@
 #include "safelaunch/base/language.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/strings.h"
-#include "safelaunch/base/user_file.h"
 #include "safelaunch/gpu/visible.h"
 #include "safelaunch/launch/find_program.h"
 #include "safelaunch/launch/room.h"
@@ -68,46 +60,17 @@ Result<void> check_command(const plan::RunPlan& plan) {
   return Error{program.error().code, program.error().message + hint};
 }
 
-// A run writes its figures every 15 s. One that was killed has left them as they were.
-void warn_of_another_run(const std::filesystem::path& file, std::string_view figures) {
-  static const RE2 kRuns{R"re(\nsafelaunch_running\{run="([\w-]+)"\} 1\n)re"};
-  constexpr std::chrono::seconds kWrittenWithin{20};
-  std::string run;
-  std::error_code none;
-  const auto age =
-      std::filesystem::file_time_type::clock::now() - std::filesystem::last_write_time(file, none);
-  if (none || age > kWrittenWithin || !RE2::PartialMatch(figures, kRuns, &run)) return;
-  warn(fmt::format("--metrics {}: run {} writes it, too; each job needs a file of its own",
-                   file.native(), run));
-}
-
-Result<void> check_metrics_file(const std::filesystem::path& file) {
-  const auto refused = [&](std::string_view why) {
-    return Error{Errc::usage, fmt::format("--metrics {}: {}", file.native(), why)};
-  };
-  if (file.empty()) return {};
-  if (file.extension() != ".prom") return refused("node_exporter reads only names in .prom");
-  std::error_code none;
-  const auto text = read_user_file(file, 512, Links::refused);
-  const bool is_ours = text && (text->empty() || text->starts_with("# HELP safelaunch_"));
-  if (std::filesystem::exists(std::filesystem::symlink_status(file, none)) && !is_ours)
-    return refused("holds no figures of safelaunch; it was left as it is");
-  std::string beside = file.native() + ".XXXXXX";
-  const UniqueFd made(::mkostemp(beside.data(), O_CLOEXEC));
-  if (!made) return refused(std::strerror(errno));
-  ::unlink(beside.c_str());
-  if (text) warn_of_another_run(file, *text);
-  return {};
-}
-
 // Where the user wants something written must take it: after the job it would be too late to say.
 Result<void> check_places(const settings::RunOptions& options) {
   std::error_code none;
   const auto& logs = options.log_dir;
   if (std::filesystem::exists(logs, none) && !std::filesystem::is_directory(logs, none))
     return Error{Errc::usage, fmt::format("--log-dir {}: is no folder", logs.native())};
-  if (!options.dry_run)
-    if (Result<void> metrics = check_metrics_file(options.metrics); !metrics) return metrics;
+  if (!options.dry_run && !options.metrics.empty()) {
+    const Result<std::string> doubt = run::check_metrics_file(options.metrics);
+    if (!doubt) return doubt.error();
+    if (!doubt->empty()) warn(*doubt);
+  }
   return plan::check_json_file(plan::json_file(options));
 }
 

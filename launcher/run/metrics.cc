@@ -1,9 +1,18 @@
 #include "metrics.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <boost/asio/io_context.hpp>
+#include <cerrno>
+#include <cstring>
+
+#include <re2/re2.h>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/unique_fd.h"
 #include "safelaunch/base/user_file.h"
+#include "safelaunch/run/run_job.h"
 
 // Prometheus asks for base units, one HELP and TYPE a name, and `_total` behind a counter. All
 // files of a host are read together, so each line has the id of its run, and the same HELP
@@ -12,6 +21,7 @@ namespace safelaunch::run {
 namespace {
 
 constexpr Duration kEvery{15'000};
+constexpr Duration kLate{5'000};  // on a busy machine
 constexpr Duration kSoon{1'000};  // ranks come to a stage together
 constexpr Duration kLastWriteWithin{1'000};
 
@@ -33,7 +43,37 @@ struct MetricLines {
   }
 };
 
+// One that was killed has left its figures as they were.
+std::string writer_beside_us(const std::filesystem::path& file, std::string_view figures) {
+  static const RE2 kRuns{R"re(\nsafelaunch_running\{run="([\w-]+)"\} 1\n)re"};
+  std::string run;
+  std::error_code none;
+  const auto age =
+      std::filesystem::file_time_type::clock::now() - std::filesystem::last_write_time(file, none);
+  if (none || age > kEvery + kLate || !RE2::PartialMatch(figures, kRuns, &run)) return {};
+  return fmt::format("--metrics {}: run {} writes it, too; each job needs a file of its own",
+                     file.native(), run);
+}
+
 }  // namespace
+
+Result<std::string> check_metrics_file(const std::filesystem::path& file) {
+  constexpr std::size_t kBeginning = 512;
+  const auto refused = [&](std::string_view why) {
+    return Error{Errc::usage, fmt::format("--metrics {}: {}", file.native(), why)};
+  };
+  if (file.extension() != ".prom") return refused("node_exporter reads only names in .prom");
+  std::error_code none;
+  const auto text = read_user_file(file, kBeginning, Links::refused);
+  const bool is_ours = text && (text->empty() || text->starts_with("# HELP safelaunch_"));
+  if (std::filesystem::exists(std::filesystem::symlink_status(file, none)) && !is_ours)
+    return refused("holds no figures of safelaunch; it was left as it is");
+  std::string beside = file.native() + ".XXXXXX";
+  const UniqueFd made(::mkostemp(beside.data(), O_CLOEXEC));
+  if (!made) return refused(std::strerror(errno));
+  ::unlink(beside.c_str());
+  return text ? writer_beside_us(file, *text) : "";
+}
 
 bool Figures::take(int attempt, const report::record::Event& event, TimePoint now) {
   namespace record = report::record;
