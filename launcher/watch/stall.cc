@@ -106,12 +106,20 @@ void Stall::on_counters(Rank rank, Collectives counters, TimePoint now, Uncounte
   note(serving_, stands == Uncounted::serves);
   if (!compared_since_) compared_since_ = now;
   const auto [known, fresh] = counters_.try_emplace(rank, counters);
+  if (cannot_have_finished(known->second, counters)) counters.finished = known->second.finished;
   // Several before the first answer are movement too: training begins with the first.
   const bool stood = fresh ? counters.finished <= 1 : known->second == counters;
   known->second = counters;
   if (!stood) return progressed(now);
   if (stands == Uncounted::comes) return moved(now);
   if (!timeout_.after && told_ == Duration::zero() && awaits_request()) rested(now);
+}
+
+// gloo counts a collective that has failed, as by its timeout, among the finished ones.
+bool Stall::cannot_have_finished(Collectives before, Collectives now) const {
+  const std::vector<Rank> behind = lagging(counters_);
+  return told_ != Duration::zero() && now.begun == before.begun && !behind.empty() &&
+         counters_.at(behind.front()).begun < now.finished;
 }
 
 void Stall::rested(TimePoint now) {

@@ -308,6 +308,34 @@ class Handled(harness.HookTest):
                 self.assertEqual(seen, [expected])
 
 
+class AtALook(harness.HookTest):
+    """Of an exception that the program still handles, told by a thread of ours."""
+
+    def test_nothing_of_the_program_runs(self):
+        ran = []
+
+        class OnDevice:
+            def __str__(self):
+                ran.append("str")
+                return "tensor(nan)"
+
+            __repr__ = __str__
+
+        class Own(RuntimeError):
+            __str__ = OnDevice.__str__
+
+        for error, words in ((AssertionError(OnDevice()), ""), (Own("gloo: reset", 7), "gloo: reset, 7"),
+                             (ValueError("loss is", OnDevice()), "loss is")):
+            told = exceptions.fields_at_a_look(error)
+            self.assertEqual((told["err"], ran), (words, []))
+        self.assertTrue(exceptions.fields_at_a_look(Own("gloo: reset"))["comm"])
+
+    def test_what_python_says_itself_is_told_as_python_says_it(self):
+        for error in (KeyError("labels"), FileNotFoundError(2, "No such file", "/data"), RuntimeError("gloo: reset"), ValueError()):
+            told, expected = exceptions.fields_at_a_look(error), exceptions.fields(error)
+            self.assertEqual((told["err"], told["comm"]), (expected["err"], expected["comm"]))
+
+
 class Communication(harness.HookTest):
     def test_texts_of_real_failures(self):
         for text in (

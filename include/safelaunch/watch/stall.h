@@ -68,7 +68,8 @@ using StallAction = std::variant<AskCounters, StallReport, StallOver>;
 /// each rank counts, the counters alone decide: a thread that prints "alive" is no training. Else
 /// output is a sign of life too. A rank that works outside of a collective (an evaluation, a
 /// checkpoint) is training; but once a standstill was told, only a collective ends it, since a
-/// thread that looks at the GPU now and then is at work, too.
+/// thread that looks at the GPU now and then is at work, too, and not one that another rank never
+/// began: it has failed.
 ///
 /// With a timeout of `auto`, ranks for which others wait are told too while they work: after twice
 /// the longest step that the job has taken, ten minutes at least, and 30 minutes before a step is
@@ -118,6 +119,8 @@ class Stall {
  private:
   void moved(TimePoint now);
   void progressed(TimePoint now);
+  /// Once a standstill was told: another rank has never begun what this one says that it finished.
+  [[nodiscard]] bool cannot_have_finished(Collectives before, Collectives now) const;
   [[nodiscard]] Duration limit() const;
   [[nodiscard]] Duration pause_between_questions() const;
   [[nodiscard]] bool output_counts() const;

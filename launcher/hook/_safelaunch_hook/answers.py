@@ -162,7 +162,7 @@ def _handled():
 def _told(error, leaves=None):
     from . import exceptions  # only now: its imports cost the rank, perhaps in the middle of an import of its own
 
-    return {"handled": exceptions.fields(error), "leaves": exceptions.leaves(error) if leaves is None else leaves}
+    return {"handled": exceptions.fields_at_a_look(error), "leaves": exceptions.leaves(error) if leaves is None else leaves}
 
 
 def _stack_of(frame):

@@ -19,6 +19,7 @@ _FILES = (
 _FRAMES = 60
 _ENDS_OF_HANDLERS = ("POP_EXCEPT", "RERAISE", "RAISE_VARARGS")
 _LONGEST_CHAIN = 100  # exceptions that led to one another
+_PLAIN = (str, bytes, int, float, bool, type(None))
 
 
 def type_name(error):
@@ -32,9 +33,27 @@ def text(error):
 
 def fields(error):
     """An exception as the events have it, and where it was raised, the innermost frame last."""
+    return _fields(error, str, text(error))
+
+
+def fields_at_a_look(error):
+    """The same of an exception that the program still handles, from a thread of ours: nothing of the program's runs."""
+    raised = "".join(traceback.format_tb(error.__traceback__))
+    return _fields(error, _plain_words, "%s%s: %s\n" % (raised, type_name(error), _plain_words(error)))
+
+
+def _fields(error, words, whole):
     frames = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
-    return {"type": type_name(error), "err": str(error), "traceback": text(error), "comm": is_communication(error),
+    return {"type": type_name(error), "err": words(error), "traceback": whole, "comm": is_communication(error, words),
             "frames": ["%s:%s %s" % (frame.filename, frame.lineno, frame.name) for frame in frames]}
+
+
+def _plain_words(error):
+    """A `__str__` of the program's may wait for what the program holds; that of a tensor waits for its device."""
+    plain = [one for one in error.args if type(one) in _PLAIN]
+    if len(plain) == len(error.args) and not hasattr(type(error).__str__, "__code__"):
+        return str(error)
+    return ", ".join(map(str, plain))
 
 
 def leaves(error):
@@ -51,10 +70,10 @@ def leaves(error):
     return next((name != "POP_EXCEPT" for name in following if name in _ENDS_OF_HANDLERS), True)
 
 
-def is_communication(error):
+def is_communication(error, words=str):
     """True for an error of the runtime (RuntimeError and its kin) that communication raised, and for
-    an exception that was raised because of one."""
-    return any(_tells_of_communication(one) for one in chain(error))
+    an exception that was raised because of one. `words` gives the text of each."""
+    return any(_tells_of_communication(one, words) for one in chain(error))
 
 
 def chain(error):
@@ -67,7 +86,7 @@ def chain(error):
     return chain
 
 
-def _tells_of_communication(error):
+def _tells_of_communication(error, words):
     if type_name(error).startswith(_TYPES):
         return True
     files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
@@ -76,4 +95,4 @@ def _tells_of_communication(error):
         return any(file.endswith(_FILES) for file in files)
     if not isinstance(error, RuntimeError):
         return False
-    return bool(_TEXT.search(str(error))) or bool(files and files[-1].endswith(_FILES))
+    return bool(_TEXT.search(words(error))) or bool(files and files[-1].endswith(_FILES))

@@ -322,6 +322,24 @@ TEST_CASE("once a standstill was told, only a collective ends it", "[stall]") {
   CHECK(run(stall, kStallStart + 30min, {{Rank{0}, {2, 1}}, {Rank{1}, {1, 1}}})->again);
 }
 
+TEST_CASE("a collective that failed, since another rank never began it, is no movement",
+          "[stall]") {
+  Stall stall({10min}, kStallStart);
+  REQUIRE(run(stall, kStallStart + 1h, {{Rank{0}, {6, 5}}, {Rank{1}, {5, 5}}}));
+  // gloo's timeout is over: rank 0 handles its exception, and gloo counts what failed.
+  const auto again = run(stall, kStallStart + 2h, {{Rank{0}, {6, 6}}, {Rank{1}, {5, 5}}});
+  REQUIRE(again);
+  CHECK(again->again);
+  CHECK(again->counters.at(Rank{0}).waits());
+  SECTION("until a rank begins another") {
+    stall.on_counters(Rank{0}, {7, 6}, kStallStart + 3h);
+  }
+  SECTION("until the other rank begins it") {
+    stall.on_counters(Rank{1}, {6, 6}, kStallStart + 3h);
+  }
+  CHECK(std::holds_alternative<StallOver>(*stall.tick(kStallStart + 3h)));
+}
+
 TEST_CASE("of ranks in several groups none is behind by its sum", "[stall]") {
   Stall stall({10min}, kStallStart, 2);
   const auto report =
