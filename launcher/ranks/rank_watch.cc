@@ -13,6 +13,7 @@
 #include "safelaunch/gpu/visible.h"
 #include "safelaunch/host/network.h"
 #include "safelaunch/host/process_facts.h"
+#include "safelaunch/ranks/extension_locks.h"
 #include "safelaunch/ranks/nameless.h"
 
 // Everything that is heard becomes an event of the machine, and the machine's actions are performed

@@ -1,21 +1,7 @@
 #include "safelaunch/ranks/stall_watch.h"
 
 #include <algorithm>
-#include <boost/asio/io_context.hpp>
-#include <filesystem>
-#include <iterator>
-#include <limits>
 
-#include "safelaunch/base/format.h"
-#include "safelaunch/base/strings.h"
-#include "safelaunch/base/time.h"
-#include "safelaunch/clean/leftovers_survey.h"
-#include "safelaunch/clean/removal.h"
-#include "safelaunch/host/activity.h"
-#include "safelaunch/host/identity.h"
-#include "safelaunch/host/left_files.h"
-#include "safelaunch/host/mounts.h"
-#include "safelaunch/host/process_facts.h"
 #include "safelaunch/ranks/rank_machine.h"
 
 // The counters of the ranks' collectives say whether training moves. Each counts over all groups of
@@ -26,27 +12,6 @@ namespace {
 
 bool is_alive(const std::pair<const Rank, watch::RankState>& rank) {
   return rank.second.alive();
-}
-
-bool waits_in_a_stage(const watch::RankState& rank) {
-  for (const Stage stage :
-       {Stage::rendezvous, Stage::group, Stage::communicator, Stage::collective})
-    if (rank.waits_in(stage)) return true;
-  return false;
-}
-
-// Empty where nobody holds it.
-std::string holder_in_words(const host::LeftFile& lock) {
-  if (const auto pid = host::locked_by(lock))
-    return fmt::format(", held by pid {} ({})", *pid, host::short_command_of(*pid, "?"));
-  return host::holder_of(lock) == host::Holder::somebody ? ", somebody has it open" : "";
-}
-
-// A lock that nobody can prove to be left, or that the policy keeps.
-std::string advice_on(const clean::StaleFile& kept) {
-  return kept.claim == clean::Claim::ours
-             ? "safelaunch doctor --fix"
-             : fmt::format("once no job builds it any more: rm {}", shell_word(kept.file.path));
 }
 
 // A process of the job may claim any world.
@@ -150,124 +115,6 @@ void StallWatch::tick() {
       ask();
   }
   rearm();
-}
-
-// All ranks stand still where none of them has used CPU or io, nor received anything, between two
-// looks, and no process beside them works for them. A rank that waits for others is judged by its
-// stage instead. The looks are rare, because each reads the whole process tree of every rank.
-
-void StandstillWatch::begin() {
-  standstill_.emplace(limits_, Clock::now());
-  look_later();
-}
-
-void StandstillWatch::end() {
-  timer_.cancel();
-  standstill_.reset();
-  looks_.clear();
-  others_.forget();
-}
-
-void StandstillWatch::look_later() {
-  const auto next = standstill_ ? standstill_->next_look() : std::nullopt;
-  if (!next) return;
-  timer_.set(*next, [this] {
-    if (standstill_) look();
-  });
-}
-
-void StandstillWatch::look() {
-  const TimePoint now = Clock::now();
-  // To tell of it may end the watch.
-  if (const auto still = standstill_->on_look(all_still(now), now))
-    on_standstill_({*still, doings_});
-  if (standstill_) look_later();
-}
-
-// A rank that is new, or that another waits for, makes the job one that moves.
-bool StandstillWatch::all_still(TimePoint now) {
-  std::map<Rank, host::TreeSample> before = std::exchange(looks_, {});
-  doings_.clear();
-  bool still = !others_work(now);
-  const host::SocketTraffic traffic = host::socket_traffic();
-  for (const auto& [rank, state] : ranks_) {
-    if (!state.alive()) continue;
-    if (waits_in_a_stage(state) || state.awaits_person()) return false;
-    if (!state.process()->is_here()) return false;  // only its own node could compare its looks
-    host::TreeSample& seen = looks_[rank] = host::sample_tree(*state.process(), now, table_);
-    host::add_traffic(seen, traffic);
-    const auto known = before.find(rank);
-    const auto stands =
-        known == before.end() ? std::nullopt : host::stood_still(known->second, seen);
-    still = still && stands.has_value();
-    if (stands) doings_[rank] = *stands;
-  }
-  return still && looks_.size() > 1;
-}
-
-// A daemon that no rank is above may build, or fetch, what they all wait for; so may a process that
-// will only say later that it is a rank.
-bool StandstillWatch::others_work(TimePoint now) {
-  std::set<ProcessId> known;
-  for (const auto& [rank, state] : ranks_)
-    if (state.process()) known.insert(*state.process());
-  const auto seen = others_.look_at_helpers(host::self(), known, now);
-  return seen && seen->activity == Activity::working;
-}
-
-bool has_built_extension(const std::string& lock) {
-  std::error_code none;
-  for (const auto& file :
-       std::filesystem::directory_iterator(std::filesystem::path(lock).parent_path(), none))
-    if (file.path().extension() == ".so") return true;
-  return false;
-}
-
-WaitedLocks find_waited_locks(const Environment& environment, settings::CleanPolicy policy,
-                              BuildWait wait) {
-  const std::string folder = host::extensions_folder(environment);
-  const std::vector<host::Mount> mounts = host::read_mounts();
-  const host::Mount* mount = host::mount_of(mounts, folder);
-  if (folder.empty() || mount == nullptr || host::is_network(*mount)) return {};
-  std::vector<host::LeftFile> locks = host::extension_locks(folder);
-  if (wait == BuildWait::until_the_lock_is_free)
-    std::erase_if(locks, [](const auto& lock) { return holder_in_words(lock).empty(); });
-  if (locks.empty()) return {};
-  const clean::StaleFiles stale =
-      clean::survey_files({{}, locks, {}}, host::read_identity(), mounts);
-  WaitedLocks found;
-  for (const host::LeftFile& lock : locks) {
-    const auto known = std::ranges::find(stale.locks, lock, &clean::StaleFile::file);
-    const bool is_known = known != stale.locks.end();
-    found.words +=
-        fmt::format("{}{} ({})", found.words.empty() ? "" : ", ", lock.path,
-                    is_known ? known->why : rough_age(lock.age) + " old" + holder_in_words(lock));
-    if (is_known && found.help.empty() && !clean::acts_on(policy, known->claim))
-      found.help = advice_on(*known);
-    found.paths.insert(lock.path);
-  }
-  found.words = "the lock of an extension's build: " + found.words;
-  std::ranges::copy_if(
-      stale.locks, std::back_inserter(found.left),
-      [&](const clean::StaleFile& lock) { return clean::acts_on(policy, lock.claim); });
-  return found;
-}
-
-RemovedLocks remove_waited_locks(const std::vector<clean::StaleFile>& left,
-                                 settings::CleanPolicy policy) {
-  RemovedLocks done;
-  for (const clean::Removal& removal : clean::remove({{}, left}, policy)) {
-    done.lines.push_back(describe(removal));
-    const auto* lock = std::get_if<clean::StaleFile>(&removal.what);
-    const bool removed = lock != nullptr && !host::file_at(lock->file.path);
-    if (!removed || has_built_extension(lock->file.path)) continue;
-    done.cut_off = lock->file.path;
-    done.lines.push_back(
-        fmt::format("the build behind {} was cut off before it made a library. A rank that waited "
-                    "for it may fail with ImportError; the next start builds it",
-                    lock->file.path));
-  }
-  return done;
 }
 
 }  // namespace safelaunch::ranks

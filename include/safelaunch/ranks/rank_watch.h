@@ -17,6 +17,7 @@
 #include "safelaunch/ranks/services.h"
 #include "safelaunch/ranks/stacks_door.h"
 #include "safelaunch/ranks/stall_watch.h"
+#include "safelaunch/ranks/standstill_watch.h"
 #include "safelaunch/ranks/straggler_watch.h"
 #include "safelaunch/ranks/usage_watch.h"
 #include "safelaunch/watch/activity_sampler.h"

@@ -7,7 +7,7 @@
 #include "catch.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/unique_fd.h"
-#include "safelaunch/ranks/stall_watch.h"
+#include "safelaunch/ranks/extension_locks.h"
 #include "unit/host/left_folder.h"
 
 using namespace safelaunch;
