@@ -8,7 +8,7 @@
 #include "safelaunch/gpu/libraries.h"
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/launch/find_program.h"
-#include "safelaunch/ranks/rank_machine.h"
+#include "safelaunch/ranks/rank_events.h"
 
 // A driver that hangs cannot be seen from outside, so a process of its own asks it, and only once
 // ranks stand still where they wait for nobody. One silence may be a busy driver. Only a second

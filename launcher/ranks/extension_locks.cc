@@ -17,6 +17,11 @@
 namespace safelaunch::ranks {
 namespace {
 
+// The files in which torch waits until another process has built an extension.
+constexpr const char* kWaitsForFile = "file_baton.py";
+constexpr const char* kBuilds = "torch/utils/cpp_extension.py";
+constexpr const char* kWaitsForKernel = "torch/utils/_filelock.py";
+
 // Empty where nobody holds it.
 std::string holder_in_words(const host::LeftFile& lock) {
   if (const auto pid = host::locked_by(lock))
@@ -32,6 +37,18 @@ std::string advice_on(const clean::StaleFile& kept) {
 }
 
 }  // namespace
+
+BuildWait waits_for_a_build(const RankAnswers& answers) {
+  BuildWait found = BuildWait::none;
+  for (const auto& [rank, stack] : answers.stacks) {
+    const auto stands_in = [&](const char* file) {
+      return stack.frames.find(file) != std::string::npos;
+    };
+    if (stands_in(kWaitsForFile)) return BuildWait::until_the_lock_is_gone;
+    if (stands_in(kBuilds) && stands_in(kWaitsForKernel)) found = BuildWait::until_the_lock_is_free;
+  }
+  return found;
+}
 
 bool has_built_extension(const std::string& lock) {
   std::error_code none;

@@ -14,15 +14,6 @@ constexpr Duration kTimeoutsOfAHang = std::chrono::minutes(2);
 
 }  // namespace
 
-void note_raised(std::vector<RankRaised>& raised, RankRaised news) {
-  const auto is_of_rank = [&](const RankRaised& one) { return one.rank == news.rank; };
-  if (std::ranges::count_if(raised, is_of_rank) >= 2) {
-    const auto last = std::find_if(raised.rbegin(), raised.rend(), is_of_rank);
-    raised.erase(std::next(last).base());
-  }
-  raised.push_back(std::move(news));
-}
-
 // A rank that was started again, or that comes to another world, is not held to how its former
 // process ended. A launcher that restarts its ranks ends all of them first.
 void RankMachine::forget_former_life(Rank rank, ProcessId process) {

@@ -16,18 +16,6 @@
 namespace safelaunch::ranks {
 namespace {
 
-// A script may meet as several ranks in turn; a process that names more than these is hostile.
-constexpr std::size_t kMostRanksOfAProcess = 16;
-
-// A script that makes more groups before its first collective is rare, and the first ones tell
-// most.
-constexpr std::size_t kMostGroupsOfARank = 64;
-
-// The files in which torch waits until another process has built an extension.
-constexpr const char* kWaitsForFile = "file_baton.py";
-constexpr const char* kBuilds = "torch/utils/cpp_extension.py";
-constexpr const char* kWaitsForKernel = "torch/utils/_filelock.py";
-
 // A launcher may start it again, and a script another program as the same rank.
 std::optional<Rank> rank_that_begins(const Event& event) {
   if (const auto* started = std::get_if<RankStarted>(&event)) return started->rank;
@@ -55,44 +43,6 @@ std::string standing_of(const watch::RankState& state, bool training, bool serve
 }
 
 }  // namespace
-
-std::string different_stores(const std::map<Rank, std::string>& stores) {
-  std::vector<AlikeRanks> parts;
-  for (const auto& [rank, store] : stores)
-    if (!store.empty()) add_alike(parts, rank, store);
-  if (parts.size() < 2) return {};
-  std::vector<std::string> words;
-  for (const AlikeRanks& one : parts)
-    words.push_back(fmt::format("{} {}", rank_list(one.ranks), one.words));
-  return "the ranks were given different stores: " + join(words, ", ");
-}
-
-bool ports_differ(const std::map<Rank, std::string>& stores) {
-  std::set<std::string> ports;
-  for (const auto& [rank, store] : stores)
-    if (const std::string port = store.substr(store.rfind(':') + 1); port != "0")
-      ports.insert(port);
-  return ports.size() > 1;
-}
-
-bool NamedRanks::accept(ProcessId process, Rank rank) {
-  std::set<Rank>& ranks = named_[process];
-  if (ranks.size() >= kMostRanksOfAProcess && !ranks.contains(rank)) return false;
-  ranks.insert(rank);
-  return true;
-}
-
-BuildWait waits_for_a_build(const RankAnswers& answers) {
-  BuildWait found = BuildWait::none;
-  for (const auto& [rank, stack] : answers.stacks) {
-    const auto stands_in = [&](const char* file) {
-      return stack.frames.find(file) != std::string::npos;
-    };
-    if (stands_in(kWaitsForFile)) return BuildWait::until_the_lock_is_gone;
-    if (stands_in(kBuilds) && stands_in(kWaitsForKernel)) found = BuildWait::until_the_lock_is_free;
-  }
-  return found;
-}
 
 std::vector<WatchAction> RankMachine::on(const WatchEvent& event, TimePoint now) {
   actions_.clear();
@@ -300,30 +250,11 @@ void RankMachine::hear_body(ProcessId process, const watch::HookMessage& message
 // What the rank itself has begun, and what fails behind its back.
 void RankMachine::note_deed(Rank rank, const watch::HookMessage& message, TimePoint now) {
   if (const auto* call = std::get_if<watch::HookCall>(&message.body))
-    note_call(rank, *call, now);
+    note_call(seen_, rank, *call, now);
   else if (const auto* thread = std::get_if<watch::HookThreadRaised>(&message.body))
     seen_.threads_raised[rank] = thread->raised;
   else if (const auto* child = std::get_if<watch::HookChildDied>(&message.body))
     seen_.children_died[rank] = *child;
-}
-
-void RankMachine::note_call(Rank rank, const watch::HookCall& told, TimePoint now) {
-  using What = watch::HookCall::What;
-  if (told.what == What::forgotten) {
-    seen_.calls.erase(rank);
-    seen_.groups.erase(rank);
-    if (!told.init_file || seen_.init_file) return;
-    seen_.init_file = told.init_file;
-    seen_.init_file_written = now - told.init_file->age - std::chrono::seconds(1);  // it is rounded
-  } else if (told.what == What::begins) {
-    seen_.calls[rank] = told.call;
-    auto& groups = seen_.groups[rank];
-    if (told.call.operation == "new_group" && groups.size() < kMostGroupsOfARank)
-      groups.emplace(told.call.group, told.call.members);
-  } else if (const auto known = seen_.calls.find(rank);
-             known != seen_.calls.end() && known->second.operation == told.call.operation) {
-    known->second.open = told.what == What::again;
-  }
 }
 
 bool RankMachine::wants_line(ProcessId process, const watch::HookMessage& message) const {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "safelaunch/ranks/rank_machine.h"
+#include "safelaunch/ranks/ranks_tell.h"
 
 // The counters of the ranks' collectives say whether training moves. Each counts over all groups of
 // a rank. Stall decides; here its questions are asked, the ranks are looked at, and its timer is

@@ -1,7 +1,7 @@
 #include "safelaunch/ranks/standstill_watch.h"
 
 #include "safelaunch/host/identity.h"
-#include "safelaunch/ranks/rank_machine.h"
+#include "safelaunch/ranks/rank_events.h"
 
 // All ranks stand still where none of them has used CPU or io, nor received anything, between two
 // looks, and no process beside them works for them. A rank that waits for others is judged by its

@@ -10,7 +10,7 @@
 #include "safelaunch/launch/tree_stopper.h"
 #include "safelaunch/output/job_output.h"
 #include "safelaunch/ranks/node_ranks.h"
-#include "safelaunch/ranks/rank_machine.h"
+#include "safelaunch/ranks/ranks_seen.h"
 
 namespace safelaunch::run {
 

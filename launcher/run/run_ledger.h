@@ -10,7 +10,7 @@
 #include "safelaunch/host/left_files.h"
 #include "safelaunch/plan/plan.h"
 #include "safelaunch/profile/apply.h"
-#include "safelaunch/ranks/rank_machine.h"
+#include "safelaunch/ranks/ranks_seen.h"
 #include "safelaunch/redact/redactor.h"
 #include "safelaunch/report/event_log.h"
 #include "safelaunch/report/run_directory.h"

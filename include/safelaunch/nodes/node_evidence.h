@@ -3,7 +3,7 @@
 #include "safelaunch/base/result.h"
 #include "safelaunch/diagnose/evidence.h"
 #include "safelaunch/ranks/node_ranks.h"
-#include "safelaunch/ranks/rank_machine.h"
+#include "safelaunch/ranks/ranks_seen.h"
 
 namespace safelaunch::nodes {
 

@@ -23,6 +23,9 @@ struct WaitedLocks {
 /// If it holds none, a rank that has waited for the lock goes on to load a file that is not there.
 [[nodiscard]] bool has_built_extension(const std::string& lock);
 
+/// How ranks wait, in torch, until another process has built an extension.
+[[nodiscard]] BuildWait waits_for_a_build(const RankAnswers& answers);
+
 /// Looks for the locks that a job with this environment may wait for. Finds none where only a file
 /// server knows of them. Who waits until a lock is free waits for none that nobody holds.
 [[nodiscard]] WaitedLocks find_waited_locks(const Environment& environment,

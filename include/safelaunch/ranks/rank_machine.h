@@ -3,81 +3,17 @@
 #include <map>
 #include <set>
 #include <span>
-#include <variant>
 
 #include "safelaunch/base/event.h"
 #include "safelaunch/base/failure.h"
 #include "safelaunch/base/process.h"
-#include "safelaunch/clean/stale_file.h"
-#include "safelaunch/host/activity.h"
-#include "safelaunch/nccl/job.h"
-#include "safelaunch/ranks/node_ranks.h"
-#include "safelaunch/ranks/rank_questions.h"
-#include "safelaunch/ranks/ranks_tell.h"
+#include "safelaunch/ranks/rank_events.h"
+#include "safelaunch/ranks/ranks_seen.h"
 #include "safelaunch/ranks/worlds.h"
-#include "safelaunch/report/record.h"
-#include "safelaunch/stacks/question.h"
-#include "safelaunch/watch/hook_message.h"
 #include "safelaunch/watch/observer.h"
 #include "safelaunch/watch/stages.h"
-#include "safelaunch/watch/standstill.h"
 
 namespace safelaunch::ranks {
-
-/// The news of the ranks that goes into an attempt's record. It is bounded: a process of the job
-/// cannot make safelaunch remember ever more, however much it says.
-struct RanksSeen {
-  int world_size = 0;             ///< the number of ranks in the job; 0: no rank was seen
-  bool began = false;             ///< some rank has come to torch, JAX or NCCL
-  bool heard = false;             ///< the hook of some rank has spoken
-  std::map<int, Rank> pids;       ///< the processes that were seen as ranks, and their wrappers
-  std::vector<RankExited> exits;  ///< the ends of ranks, in order, until the attempt was stopped
-  std::vector<RankExited> late_exits;  ///< the ends of ranks, in order, while it was being stopped
-  std::vector<RankRaised> raised;      ///< the exceptions of ranks, in order
-  /// Where ranks were in their collectives when an exception of communication ended them.
-  std::map<Rank, watch::RankCollectives> came_to;
-  /// The first exceptions that ended processes which had not come as a rank: their rank is 0.
-  std::vector<RankRaised> raised_nameless;
-  std::vector<RankRaised> raised_before;  ///< those of the life before, where a launcher restarted
-  RankAnswers answers;                    ///< the ranks' answers to the questions after the verdict
-  std::map<Rank, std::string> stores;     ///< "host:port" of the store that a rank was given last
-  std::map<Rank, std::string> knocking;   ///< "host:port" of the store that a rank cannot get into
-  std::optional<watch::InitFile> init_file{};
-  TimePoint init_file_written{};   ///< before the first rank came, at the earliest
-  std::set<std::string> backends;  ///< the backends that the ranks gave to init_process_group
-  std::map<Rank, watch::FirstCall> calls;  ///< the last call of each rank that its hook has told
-  watch::GroupsOfRanks groups;             ///< the groups that ranks make by new_group
-  /// The last exception that has ended a thread of a rank, and the last child of it that died.
-  std::map<Rank, RankRaised> threads_raised;
-  std::map<Rank, watch::HookChildDied> children_died;
-  std::set<Rank> finished;  ///< the ranks whose Python came to its end without an exception
-  nccl::Record nccl;
-  std::string cut_off_build;  ///< see RemovedLocks::cut_off
-  /// The store of this host at which nobody listened when its ranks were found to wait for it.
-  std::string unopened;
-};
-
-/// Adds an exception to those that were raised. A rank may raise, and its store fail, thousands of
-/// times: its first and its last one tell what matters, and no more are kept.
-void note_raised(std::vector<RankRaised>& raised, RankRaised news);
-
-/// "the ranks were given different stores: rank 0 a:1, rank 1 a:2"; empty where they have one.
-[[nodiscard]] std::string different_stores(const std::map<Rank, std::string>& stores);
-
-/// Whether two of these stores, "host:port", cannot be one: one host may have several names, but a
-/// port is a number. Port 0 is none yet.
-[[nodiscard]] bool ports_differ(const std::map<Rank, std::string>& stores);
-
-/// The ranks as which each process has spoken.
-class NamedRanks {
- public:
-  /// False for a rank beyond those that one script may name: it may meet as several ranks one after
-  /// the other, but not as ever more.
-  [[nodiscard]] bool accept(ProcessId process, Rank rank);
-
- private:
-  std::map<ProcessId, std::set<Rank>> named_;
-};
 
 /// The settings on which the decisions of the watch depend.
 struct RankRules {
@@ -86,168 +22,6 @@ struct RankRules {
   /// The identity of a rank that safelaunch itself was given, and the whole job inherits.
   std::optional<watch::RankIdentity> outer{};
 };
-
-/// The job has been started.
-struct WatchBegins {};
-/// A worker of our own spawn was started.
-struct RankSpawned {
-  Rank rank;
-  ProcessId process;
-};
-/// A process has ended that was started as this rank, or has spoken as it.
-struct ProcessEnded {
-  Rank rank;
-  ProcessId process;
-  std::optional<ExitStatus> status{};
-};
-/// A hook, or NCCL's plugin, has said something. The message is needed during the call alone.
-struct HookSpoke {
-  ProcessId process;
-  const watch::HookMessage& message;
-  /// The process and those above it (see line_of()); needed where wants_line() says so.
-  std::vector<watch::ProcessOfRank> line{};
-};
-/// The connection of a process's hook is closed.
-struct HookClosed {
-  ProcessId process;
-};
-/// A process sends more packets than safelaunch reads.
-struct HookFlooded {
-  ProcessId process;
-};
-/// torch's watchdog has given a collective up, and ends its process once all have written down
-/// where they are, by default a minute later; or JAX has given the start up, and aborts.
-struct WatchdogSpoke {};
-/// NCCL's log tells how far a rank is.
-using NcclTold = nccl::Progress;
-/// The result of TakeLook.
-struct LookTaken {
-  std::vector<ProcessId> running;  ///< the processes that still run, of those whose hook is silent
-  watch::Snapshot processes;
-};
-/// The result of SampleRanks.
-struct RanksSampled {
-  std::vector<RankActivity> activities;
-};
-/// The result of SampleOthers.
-struct OthersSampled {
-  std::optional<host::ActivitySeen> others;
-  std::optional<host::ActivitySeen> helpers;
-  watch::Nameless nameless = watch::Nameless::none;
-};
-/// FindUser has found a process that is not of our own user.
-struct AnotherUserRuns {
-  Rank rank;
-  host::ProcessFacts process;
-};
-/// The CUDA driver answers nobody, and these ranks stand still in it, in words.
-struct DriverSilent {
-  std::vector<Rank> ranks;
-  std::string text;
-};
-/// All ranks stand still; it has the kernel call of each.
-struct AllStandStill {
-  watch::StoodStill still;
-  std::map<Rank, std::string> doings;
-};
-/// The result of AskPlaces.
-struct PlacesTold {
-  RankAnswers answers;
-  std::string locks;                   ///< the locks that the ranks may wait for, in words
-  std::vector<clean::StaleFile> left;  ///< locks that may be removed
-  std::string help = {};               ///< what to do about a lock that is kept
-};
-/// An agent has published what its ranks do.
-struct NodeSpoke {
-  NodeName node;
-  std::vector<RankPicture> ranks;
-};
-/// An agent has fallen silent, or is heard again: its ranks are unseen meanwhile.
-struct NodeHeard {
-  int seat = 0;
-  bool heard = true;
-};
-/// The leader wants to know what the ranks of this node do, whether or not one of them waits.
-struct LeaderWatches {
-  bool watches = true;
-};
-/// A person asks from outside where the ranks stand (`safelaunch stacks`).
-struct StacksWanted {};
-/// The machine's deadline has come.
-struct WatchTimePassed {};
-/// The attempt is being stopped: nothing is judged any more. Ends of ranks are still noted.
-struct WatchFreezes {};
-
-using WatchEvent =
-    std::variant<WatchBegins, RankSpawned, ProcessEnded, HookSpoke, HookClosed, HookFlooded,
-                 WatchdogSpoke, NcclTold, nccl::Contradiction, NcclSpoke, LookTaken, RanksSampled,
-                 OthersSampled, AnotherUserRuns, DriverSilent, AllStandStill, PlacesTold, NodeSpoke,
-                 NodeHeard, LeaderWatches, StacksWanted, WatchTimePassed, WatchFreezes>;
-
-/// Watch for the end of a process that is not our child; ProcessEnded follows.
-struct WatchExit {
-  Rank rank;
-  ProcessId process;
-};
-/// Ask a process's hook nothing but whether it hears.
-struct AskWhetherItHears {
-  ProcessId process;
-};
-/// Look at all processes of the job, and whether these still run; LookTaken follows.
-struct TakeLook {
-  std::vector<ProcessId> silent;
-};
-/// Look at what these ranks do; RanksSampled follows.
-struct SampleRanks {
-  std::vector<AskedRank> ranks;
-};
-/// Look at what processes do that are no ranks; OthersSampled follows.
-struct SampleOthers {
-  std::set<ProcessId> ranks;
-  bool others = false;   ///< look at processes that may be a rank
-  bool helpers = false;  ///< look at processes that may work for a rank
-};
-/// Find out whether a process runs as another user; AnotherUserRuns follows where it does.
-struct FindUser {
-  Rank rank;
-  ProcessId process;
-};
-/// Ask all ranks where they stand, and look for the locks that they may wait for there; PlacesTold
-/// follows.
-struct AskPlaces {};
-/// Remove locks that nobody holds, and tell of each.
-struct RemoveLocks {
-  std::vector<clean::StaleFile> left;
-};
-/// Ask these ranks where they stand, and tell it the person who wants to know, with what is known
-/// of all ranks.
-struct ShowStacks {
-  std::vector<AskedRank> ask;
-  stacks::SupervisorAnswer known;  ///< the stacks are not in it yet
-};
-/// A hook has answered a question.
-struct PassAnswer {
-  ProcessId process;
-  std::optional<Rank> rank;
-  std::variant<watch::StackAnswer, watch::CollectivesAnswer, watch::CountersAnswer,
-               watch::ArrivalsAnswer>
-      answer;
-};
-struct RecordEvent {
-  report::record::Event event;
-};
-/// Record this event unless the job has caused too many of its kind already.
-struct RecordSome {
-  report::record::Event event;
-};
-/// Every rank has its first collective behind it: nothing is looked at any more.
-struct BeginTraining {};
-/// The last ones are only told (ranks_tell.h).
-using WatchAction =
-    std::variant<WatchExit, AskWhetherItHears, TakeLook, SampleRanks, SampleOthers, FindUser,
-                 AskPlaces, RemoveLocks, ShowStacks, PassAnswer, RecordEvent, RecordSome,
-                 TellVerdict, BeginTraining, TellMeeting, WaitTimedOut, ServeFailed, ShowStatus,
-                 ShowWaiting, TellNotice, NcclSpoke, TellNewLife, TellRanksGone>;
 
 /// Knows which process speaks for which rank, and decides what its words, its end and a look at
 /// /proc mean: the events for `Stages`, the looks and their times, the questions to ranks, and the
@@ -345,7 +119,6 @@ class RankMachine {
   void check_launcher(TimePoint now);
   [[nodiscard]] std::optional<TimePoint> launcher_waits_until() const;
   void note_deed(Rank rank, const watch::HookMessage& message, TimePoint now);
-  void note_call(Rank rank, const watch::HookCall& told, TimePoint now);
   [[nodiscard]] bool is_on_device(ProcessId process, const Event& event);
   void follow_device(ProcessId process, std::span<const Event> events, TimePoint now);
   void leave_device(ProcessId process, TimePoint now);
@@ -436,8 +209,5 @@ class RankMachine {
   } deadline_;
   std::vector<WatchAction> actions_;  // the actions of the present call
 };
-
-/// How ranks wait, in torch, until another process has built an extension.
-[[nodiscard]] BuildWait waits_for_a_build(const RankAnswers& answers);
 
 }  // namespace safelaunch::ranks

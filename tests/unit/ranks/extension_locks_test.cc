@@ -39,7 +39,7 @@ clean::StaleFile left_at(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("where no extension is being built nobody waits for one", "[waited_locks]") {
+TEST_CASE("where no extension is being built nobody waits for one", "[extension_locks]") {
   const Building job;
   CHECK(job.locks().words.empty());
   constexpr auto kWait = BuildWait::until_the_lock_is_gone;
@@ -51,7 +51,7 @@ TEST_CASE("where no extension is being built nobody waits for one", "[waited_loc
 }
 
 TEST_CASE("a lock that was just made is told with its age, and is not for us to remove",
-          "[waited_locks]") {
+          "[extension_locks]") {
   const Building job;
   const std::string lock = job.folder.add("cpu_adam/lock");
   const WaitedLocks found = job.locks(settings::CleanPolicy::all_mine);
@@ -61,7 +61,7 @@ TEST_CASE("a lock that was just made is told with its age, and is not for us to 
   CHECK(found.left.empty());
 }
 
-TEST_CASE("a lock that a build holds is told to be held", "[waited_locks]") {
+TEST_CASE("a lock that a build holds is told to be held", "[extension_locks]") {
   const Building job;
   const std::string lock = job.folder.add("cpu_adam/lock");
   const std::ofstream builder(lock);
@@ -69,7 +69,7 @@ TEST_CASE("a lock that a build holds is told to be held", "[waited_locks]") {
 }
 
 TEST_CASE("who waits until a lock is free waits for those that a process holds, which are told",
-          "[waited_locks]") {
+          "[extension_locks]") {
   const Building job;
   const std::string left = job.folder.add("cpu_adam/lock");
   const std::string held = job.folder.add("fused_adam/lock");
@@ -82,7 +82,8 @@ TEST_CASE("who waits until a lock is free waits for those that a process holds, 
   CHECK(found.left.empty());
 }
 
-TEST_CASE("the locks of several extensions, at both depths, are told together", "[waited_locks]") {
+TEST_CASE("the locks of several extensions, at both depths, are told together",
+          "[extension_locks]") {
   const Building job;
   const std::string shallow = job.folder.add("cpu_adam/lock");
   const std::string deep = job.folder.add("py311_cu121/fused_lamb/lock");
@@ -92,7 +93,8 @@ TEST_CASE("the locks of several extensions, at both depths, are told together", 
   CHECK(words.find("), ") != std::string::npos);
 }
 
-TEST_CASE("a lock that may go is removed, and a build that was cut off is told", "[waited_locks]") {
+TEST_CASE("a lock that may go is removed, and a build that was cut off is told",
+          "[extension_locks]") {
   const Building job;
   const std::string lock = job.folder.add("cpu_adam/lock");
   const auto [lines, cut_off] = remove_waited_locks({left_at(lock)}, settings::CleanPolicy::ours);
@@ -105,7 +107,7 @@ TEST_CASE("a lock that may go is removed, and a build that was cut off is told",
   CHECK_FALSE(host::file_at(lock));
 }
 
-TEST_CASE("of a build that has left its library the lock alone is told", "[waited_locks]") {
+TEST_CASE("of a build that has left its library the lock alone is told", "[extension_locks]") {
   const Building job;
   const std::string lock = job.folder.add("cpu_adam/lock");
   job.folder.add("cpu_adam/cpu_adam.so");
@@ -115,7 +117,7 @@ TEST_CASE("of a build that has left its library the lock alone is told", "[waite
 }
 
 TEST_CASE("a lock that the policy does not give us stays, and its build is not judged",
-          "[waited_locks]") {
+          "[extension_locks]") {
   const Building job;
   const std::string lock = job.folder.add("cpu_adam/lock");
   CHECK(remove_waited_locks({left_at(lock)}, settings::CleanPolicy::off).lines.size() == 1);
@@ -123,7 +125,7 @@ TEST_CASE("a lock that the policy does not give us stays, and its build is not j
   CHECK(remove_waited_locks({}, settings::CleanPolicy::ours).lines.empty());
 }
 
-TEST_CASE("a lock that somebody has taken meanwhile stays", "[waited_locks]") {
+TEST_CASE("a lock that somebody has taken meanwhile stays", "[extension_locks]") {
   const Building job;
   const std::string lock = job.folder.add("cpu_adam/lock");
   const clean::StaleFile seen = left_at(lock);
@@ -132,7 +134,8 @@ TEST_CASE("a lock that somebody has taken meanwhile stays", "[waited_locks]") {
   CHECK(host::file_at(lock));
 }
 
-TEST_CASE("a build that was cut off is told from one that has left its library", "[waited_locks]") {
+TEST_CASE("a build that was cut off is told from one that has left its library",
+          "[extension_locks]") {
   const LeftFolder folder;
   const std::string lock = folder.add("cpu_adam/lock");
   folder.add("cpu_adam/build.ninja");
@@ -140,4 +143,23 @@ TEST_CASE("a build that was cut off is told from one that has left its library",
   CHECK_FALSE(has_built_extension(lock));
   folder.add("cpu_adam/cpu_adam.so");
   CHECK(has_built_extension(lock));
+}
+
+TEST_CASE("a rank in torch's lock waits for a build", "[extension_locks]") {
+  RankAnswers answers;
+  answers.stacks[Rank{0}].frames = "  train.py:4 load\n";
+  CHECK(waits_for_a_build(answers) == BuildWait::none);
+  answers.stacks[Rank{1}].frames = "  torch/utils/file_baton.py:42 wait\n";
+  CHECK(waits_for_a_build(answers) == BuildWait::until_the_lock_is_gone);
+}
+
+TEST_CASE("a rank in the kernel's lock waits for a build where it builds an extension",
+          "[extension_locks]") {
+  RankAnswers answers;
+  answers.stacks[Rank{0}].frames = "  torch/utils/_filelock.py:28 __enter__\n";
+  CHECK(waits_for_a_build(answers) == BuildWait::none);
+  answers.stacks[Rank{0}].frames =
+      "  torch/utils/cpp_extension.py:2362 _jit_compile\n"
+      "  torch/utils/_filelock.py:28 __enter__\n";
+  CHECK(waits_for_a_build(answers) == BuildWait::until_the_lock_is_free);
 }

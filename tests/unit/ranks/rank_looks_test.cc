@@ -45,10 +45,19 @@ TEST_CASE("a job that has shown no rank for an hour is looked at in the next min
   CHECK(*next < 8min);
 }
 
+TEST_CASE("a job that never shows a rank costs ever fewer looks", "[rank_looks]") {
+  RankStory job;
+  job.pass(10s);
+  const std::size_t soon = job.all<TakeLook>().size();
+  CHECK(soon >= 8);
+  job.pass(24h);
+  CHECK(job.all<TakeLook>().size() < 120);
+}
+
 TEST_CASE("where every rank has a hook and nobody waits, the watch sleeps", "[rank_looks]") {
   RankStory job;
   for (const int rank : {0, 1}) job.starts(rank);
-  job.pass(2s);
+  job.pass(1min);
   CHECK_FALSE(wakes_in(job));
   CHECK_FALSE(job.did<TakeLook>());
 }
@@ -74,6 +83,20 @@ TEST_CASE("only a process whose hook is silent is asked after", "[rank_looks]") 
   job.pass(1s);
   REQUIRE(job.all<TakeLook>().size() == 1);
   CHECK(job.all<TakeLook>().front().silent == std::vector<ProcessId>{process_of(1)});
+}
+
+TEST_CASE("a rank that has closed its hook and lives is looked at again", "[rank_looks]") {
+  RankStory job;
+  for (const int rank : {0, 1}) job.starts(rank);
+  job.pass(1min);
+  job.on(HookClosed{process_of(1)});
+  const bool lives = GENERATE(true, false);
+  if (lives) job.seen_by_a_look.running = {process_of(1)};
+  job.pass(1s);
+  REQUIRE(job.all<TakeLook>().size() == 1);
+  CHECK(job.all<TakeLook>().front().silent == std::vector{process_of(1)});
+  CHECK(job.machine().hooked().contains(process_of(1)) == !lives);
+  CHECK(job.machine().stages().all_heard() == !lives);
 }
 
 TEST_CASE("a rank that has closed its hook by ending is not looked for", "[rank_looks]") {
@@ -125,6 +148,7 @@ TEST_CASE("a rank that /proc shows is watched until its end, as one of a hook", 
   for (const WatchExit& one : job.all<WatchExit>()) watched.insert(one.rank.value);
   CHECK(watched == std::set<int>{0, 1});
   CHECK(job.all<WatchExit>().size() == 2);
+  CHECK(job.machine().stages().ranks().size() == 2);
   job.ends(1, Exited{3});
   CHECK(job.did<TellVerdict>());
 }

@@ -147,37 +147,6 @@ TEST_CASE("a rank that is through its store may meet the others at the next one"
   CHECK(job.all<TellVerdict>().size() == 0);
 }
 
-TEST_CASE("the calls of ranks are kept until they are finished", "[rank_machine]") {
-  using What = watch::HookCall::What;
-  RankStory job;
-  job.waits(0, Stage::collective, "recv_");
-  const watch::FirstCall call{.operation = "recv", .group = "0", .peer = Rank{1}, .blocks = true};
-  job.body(0, "coll.enter", watch::HookCall{What::begins, call});
-  CHECK(job.seen().calls.at(Rank{0}) == call);
-  job.body(0, "coll.done", watch::HookCall{What::ends, {.operation = "recv", .group = ""}});
-  CHECK_FALSE(job.seen().calls.at(Rank{0}).open);
-  job.body(0, "pg.enter",
-           watch::HookCall{What::begins,
-                           {.operation = "new_group", .group = "1", .members = {Rank{0}}}});
-  CHECK(job.seen().groups.at(Rank{0}).at("1") == std::vector{Rank{0}});
-  job.body(0, "init.enter", watch::HookCall{What::forgotten, {}});
-  CHECK(job.seen().calls.empty());
-  CHECK(job.seen().groups.empty());
-}
-
-TEST_CASE("of the file in which ranks meet only the first rank's view counts", "[rank_machine]") {
-  RankStory job;
-  for (const int rank : {0, 1}) {
-    job.waits(rank, Stage::group, "gloo");
-    job.body(rank, "init.enter",
-             watch::HookCall{watch::HookCall::What::forgotten,
-                             {},
-                             watch::InitFile{.path = "/tmp/init", .bytes = 40 * rank}});
-  }
-  REQUIRE(job.seen().init_file);
-  CHECK(job.seen().init_file->bytes == 0);
-}
-
 TEST_CASE("hook, plugin and log may tell the same stage; the record has it once",
           "[rank_machine]") {
   Told job;
@@ -307,77 +276,6 @@ TEST_CASE("of a process the parent counts that it tells with its own pid", "[ran
   CHECK(job.machine().parent_of(process_of(1)) == 0);
 }
 
-TEST_CASE("ranks without a hook are looked for in /proc", "[rank_machine]") {
-  Told job;
-  job.seen_by_a_look.processes = {rank_in_proc(0), rank_in_proc(1)};
-  job.pass(1s);
-  CHECK(job.all<TakeLook>().size() == 1);
-  CHECK(job.machine().stages().ranks().size() == 2);
-  CHECK(job.all<WatchExit>().size() == 2);
-}
-
-TEST_CASE("a job that never shows a rank costs ever fewer looks", "[rank_machine]") {
-  Told job;
-  job.pass(10s);
-  const std::size_t soon = job.all<TakeLook>().size();
-  CHECK(soon >= 8);
-  job.pass(24h);
-  CHECK(job.all<TakeLook>().size() < 120);
-}
-
-TEST_CASE("where a hook speaks for every rank nobody looks at /proc", "[rank_machine]") {
-  Told job;
-  for (const int rank : {0, 1}) job.starts(rank);
-  job.pass(1min);
-  CHECK_FALSE(job.did<TakeLook>());
-  CHECK_FALSE(job.machine().deadline());
-}
-
-TEST_CASE("a rank that has closed its hook and lives is looked at again", "[rank_machine]") {
-  Told job;
-  for (const int rank : {0, 1}) job.starts(rank);
-  job.pass(1min);
-  job.on(HookClosed{process_of(1)});
-  const bool lives = GENERATE(true, false);
-  if (lives) job.seen_by_a_look.running = {process_of(1)};
-  job.pass(1s);
-  REQUIRE(job.all<TakeLook>().size() == 1);
-  CHECK(job.all<TakeLook>().front().silent == std::vector{process_of(1)});
-  CHECK(job.machine().hooked().contains(process_of(1)) == !lives);
-  CHECK(job.machine().stages().all_heard() == !lives);
-}
-
-TEST_CASE("a hook that speaks again is not silent", "[rank_machine]") {
-  Told job;
-  for (const int rank : {0, 1}) job.starts(rank);
-  job.pass(1min);
-  job.on(HookClosed{process_of(1)});
-  job.starts(1);
-  job.pass(1s);
-  CHECK_FALSE(job.did<TakeLook>());
-}
-
-TEST_CASE("that ranks run as another user is told once", "[rank_machine]") {
-  Told job;
-  job.seen_by_a_look.processes = {rank_in_proc(0), rank_in_proc(1)};
-  job.pass(1s);
-  CHECK(job.all<FindUser>().size() == 2);
-  host::ProcessFacts facts;
-  facts.uid = 1000;
-  job.on(AnotherUserRuns{Rank{0}, facts});
-  job.on(AnotherUserRuns{Rank{1}, facts});
-  REQUIRE(job.notices().size() == 1);
-  CHECK(job.notices().front().find("another user (uid 1000)") != std::string::npos);
-  CHECK(job.recorded<report::record::Notice>() == 1);
-}
-
-TEST_CASE("nobody misses a hook that was not to be given", "[rank_machine]") {
-  Told job({.stages = {.world_size = 2}, .hook = false});
-  job.seen_by_a_look.processes = {rank_in_proc(0)};
-  job.pass(1s);
-  CHECK_FALSE(job.did<FindUser>());
-}
-
 TEST_CASE("a flood of words is told once, and recorded as often as the record takes it",
           "[rank_machine]") {
   Told job;
@@ -450,25 +348,6 @@ TEST_CASE("a standstill that is only worth a line names where each rank stands",
   CHECK(job.recorded<report::record::Status>() == 1);
 }
 
-TEST_CASE("a rank in torch's lock waits for a build", "[rank_machine]") {
-  RankAnswers answers;
-  answers.stacks[Rank{0}].frames = "  train.py:4 load\n";
-  CHECK(waits_for_a_build(answers) == BuildWait::none);
-  answers.stacks[Rank{1}].frames = "  torch/utils/file_baton.py:42 wait\n";
-  CHECK(waits_for_a_build(answers) == BuildWait::until_the_lock_is_gone);
-}
-
-TEST_CASE("a rank in the kernel's lock waits for a build where it builds an extension",
-          "[rank_machine]") {
-  RankAnswers answers;
-  answers.stacks[Rank{0}].frames = "  torch/utils/_filelock.py:28 __enter__\n";
-  CHECK(waits_for_a_build(answers) == BuildWait::none);
-  answers.stacks[Rank{0}].frames =
-      "  torch/utils/cpp_extension.py:2362 _jit_compile\n"
-      "  torch/utils/_filelock.py:28 __enter__\n";
-  CHECK(waits_for_a_build(answers) == BuildWait::until_the_lock_is_free);
-}
-
 TEST_CASE("an answer of a hook is passed on with its rank", "[rank_machine]") {
   Told job;
   job.body(1, "stack", watch::StackAnswer{});
@@ -525,13 +404,6 @@ TEST_CASE("what a hook refuses is told, and what it fails in is recorded", "[ran
         std::vector<std::string>{"gloo for nccl is refused: tensors are on the GPU"});
   job.body(0, "fault", watch::HookFault{"patch", "AttributeError"});
   CHECK(job.all<RecordSome>().size() == 1);
-}
-
-TEST_CASE("a process that names ever more ranks is not heard", "[rank_machine]") {
-  Told job({.stages = {}, .hook = true});
-  for (int rank = 0; rank < 100; ++rank)
-    job.says({900, 9}, rank, StageReached{Rank{rank}, {900, 9}, Stage::imported});
-  CHECK(job.machine().stages().ranks().size() <= 16);
 }
 
 TEST_CASE("of many changes of the status few are recorded, and the last one always",
