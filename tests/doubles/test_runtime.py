@@ -5,7 +5,7 @@ import mmap
 import os
 import unittest
 
-from test_doubles import DOUBLES, Knobs
+from test_calls import DOUBLES, Knobs
 
 RUNTIME = f"{DOUBLES}/libcudart.so.13"
 MIB = 1 << 20
