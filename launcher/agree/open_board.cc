@@ -30,19 +30,6 @@ bool is_port(std::string_view text) {
   return to_number<std::uint16_t>(text).value_or(0) > 0;
 }
 
-/// A name, an IPv4 address, or an IPv6 address in brackets.
-bool is_host(std::string_view text) {
-  const bool bracketed = text.starts_with('[') && text.ends_with(']');
-  if (bracketed) text = text.substr(1, text.size() - 2);
-  const auto fits = [&](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '-' || c == '_' || (bracketed && (c == ':' || c == '%'));
-  };
-  for (const char c : text)
-    if (!fits(c)) return false;
-  return !text.empty();
-}
-
 /// Why "HOST:PORT" is none; nullopt: it is one.
 std::optional<Error> refuse_host(std::string_view text, std::string_view scheme,
                                  std::string_view server) {
@@ -55,7 +42,7 @@ std::optional<Error> refuse_host(std::string_view text, std::string_view scheme,
                  fmt::format("{}://[{}]:{}", scheme, server, port));
   if (colon == std::string_view::npos || server.ends_with(']'))
     return wrong(text, "the port is missing", fmt::format("{}://{}:{}", scheme, server, port));
-  if (!is_host(host)) return wrong(text, fmt::format("'{}' is no host", host), {});
+  if (!may_be_host(host)) return wrong(text, fmt::format("'{}' is no host", host), {});
   if (!is_port(server.substr(colon + 1)))
     return wrong(text, fmt::format("'{}' is no port", server.substr(colon + 1)),
                  fmt::format("{}://{}:{}", scheme, host, port));

@@ -187,6 +187,16 @@ std::string printable(std::string_view text) {
   return shown;
 }
 
+bool may_be_host(std::string_view text) {
+  if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view(".-_:%").find(c) != std::string_view::npos;
+  };
+  // One colon alone stands before a port.
+  return !text.empty() && std::ranges::all_of(text, fits) && std::ranges::count(text, ':') != 1;
+}
+
 bool is_loopback_name(std::string_view host) {
   return host == "localhost" || host == "::1" || host == "[::1]" || host.starts_with("127.");
 }

@@ -29,7 +29,7 @@ constexpr double kLongest = 7 * 86400e3;
 Error bad_duration(std::string_view text) {
   return Error{Errc::usage, "'" + std::string(text) +
                                 "' is not a duration: write a number and ms, s, min, h or d, such "
-                                "as 90s or 30min (0 or off = no deadline)"};
+                                "as 90s or 30min (0 or off: none)"};
 }
 
 /// "1.5min": a number and its unit.

@@ -64,7 +64,7 @@ Result<std::string> stop(const std::string& named, bool now) {
 constexpr std::array kStopOptions{
     settings::Option{.name = "now",
                      .put = settings::put_into<&StopWords::now>,
-                     .help = "ask again, as by a second Ctrl-C, which ends everything at once"},
+                     .help = "ask again, as a second TERM does, which ends everything at once"},
 };
 
 int stop_run(std::span<const std::string> words) {
@@ -89,10 +89,10 @@ Error no_run_named(std::string_view verb, std::span<const report::RunLine> runni
 const Verb kStopVerb{
     .name = "stop",
     .function = stop_run,
-    .help = "RUN: end a running job of yours, as Ctrl-C in its terminal",
+    .help = "RUN: end a running job of yours in order, as TERM does",
     .usage = "RUN [OPTIONS]",
     .purpose =
-        "Ends a running job of yours as Ctrl-C in its terminal does, and waits until it has ended: "
+        "Ends a running job of yours as TERM to safelaunch does, and waits until it has ended: "
         "the ranks may save first, for as long as they need. RUN is an id from `safelaunch runs`, "
         "or a part of one that no other id has.",
     .example = "safelaunch stop a1b2c3",

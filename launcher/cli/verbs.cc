@@ -55,7 +55,7 @@ struct ForeignVerb {
   std::string_view instead;
 };
 
-constexpr std::string_view kToEnd = "safelaunch stop RUN ends a job, as Ctrl-C in its terminal";
+constexpr std::string_view kToEnd = "safelaunch stop RUN ends a job in order, as TERM does";
 constexpr std::string_view kToSee = "safelaunch status --watch shows your running jobs";
 constexpr std::string_view kToList = "safelaunch runs lists the runs";
 constexpr std::string_view kToReport = "safelaunch report shows what a run did";

@@ -23,12 +23,6 @@ std::string option(const Subject& subject, Names names) {
   return subject.command ? job::launcher_option(*subject.command, names) : std::string();
 }
 
-/// The host of an endpoint: "node0" of "node0:29400". An IPv6 address stands in brackets.
-std::string host_of(const std::string& endpoint) {
-  if (endpoint.starts_with('[')) return endpoint.substr(1, endpoint.find(']') - 1);
-  return endpoint.substr(0, endpoint.rfind(':'));
-}
-
 int nodes_of(const Subject& subject, const World& world) {
   if (subject.spawn) return subject.spawn->nodes;
   if (subject.command && subject.command->nodes) return subject.command->nodes->max;
@@ -38,9 +32,7 @@ int nodes_of(const Subject& subject, const World& world) {
 }
 
 void read_endpoint(const Subject& subject, World& world) {
-  world.master_address = option(subject, {"--master-addr", "--main-process-ip"});
-  if (world.master_address.empty())
-    world.master_address = host_of(option(subject, {"--rdzv-endpoint"}));
+  if (subject.command) world.master_address = job::master_host(*subject.command);
   if (world.master_address.empty())
     world.master_address = value_or(subject.environment, "MASTER_ADDR");
   world.master_port =

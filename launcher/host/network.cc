@@ -23,6 +23,7 @@
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/base/user_file.h"
+#include "safelaunch/host/identity.h"
 #include "safelaunch/host/proc.h"
 
 /// Each question has its own way to the kernel: interfaces by getifaddrs, a route by netlink, a
@@ -189,6 +190,11 @@ Route route_to(const std::string& address) {
   if (got <= 0 || !NLMSG_OK(header, static_cast<unsigned>(got))) return {};
   if (header->nlmsg_type == NLMSG_ERROR) return refusal(*header);
   return header->nlmsg_type == RTM_NEWROUTE ? answer(*header) : Route{};
+}
+
+bool is_this_host(const std::string& name) {
+  return is_loopback_name(name) || name == read_hostname() ||
+         route_to(name).kind == Route::Kind::local;
 }
 
 namespace {

@@ -324,6 +324,13 @@ std::string launcher_option(const Command& command, std::initializer_list<std::s
   return value;
 }
 
+std::string master_host(const Command& command) {
+  const std::string endpoint = launcher_option(command, {"--rdzv-endpoint"});
+  if (endpoint.empty()) return launcher_option(command, {"--master-addr", "--main-process-ip"});
+  if (endpoint.starts_with('[')) return endpoint.substr(1, endpoint.find(']') - 1);
+  return endpoint.substr(0, endpoint.rfind(':'));
+}
+
 Result<Command> with_processes(Command command, int processes_per_node) {
   const std::string_view option = option_of(command.launcher);
   if (option.empty() || !command.script)

@@ -65,11 +65,6 @@ std::optional<Starter> find_kubernetes(const Environment& environment) {
 
 using Names = std::initializer_list<std::string_view>;
 
-std::string host_of(const std::string& endpoint) {
-  if (endpoint.starts_with('[')) return endpoint.substr(1, endpoint.find(']') - 1);
-  return endpoint.substr(0, endpoint.rfind(':'));
-}
-
 std::string first_of(Names names, const Environment& environment) {
   for (const std::string_view name : names)
     if (const std::string_view value = value_or(environment, name); !value.empty())
@@ -80,10 +75,8 @@ std::string first_of(Names names, const Environment& environment) {
 std::string head_of(const Command& command, const std::optional<SpawnPlan>& spawn,
                     const Environment& environment) {
   if (spawn) return spawn->master_addr;
-  const std::string address = launcher_option(command, {"--master-addr", "--main-process-ip"});
-  if (!address.empty()) return address;
-  const std::string endpoint = launcher_option(command, {"--rdzv-endpoint"});
-  return endpoint.empty() ? first_of({"MASTER_ADDR"}, environment) : host_of(endpoint);
+  const std::string named = master_host(command);
+  return named.empty() ? first_of({"MASTER_ADDR"}, environment) : named;
 }
 
 std::optional<int> node_of(const Command& command, const std::optional<SpawnPlan>& spawn,

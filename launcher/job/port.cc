@@ -1,5 +1,9 @@
 #include "safelaunch/job/port.h"
 
+#include <algorithm>
+#include <array>
+#include <cctype>
+
 #include "safelaunch/base/format.h"
 
 /// The policy asks in this order: do others start some of the ranks, will the launcher refuse what
@@ -34,6 +38,21 @@ bool picked_by_launcher(const Command& command) {
   return false;
 }
 
+/// Whether torchrun is told that another process holds the store of its rendezvous. It reads these
+/// words as true and false, torch/distributed/elastic/rendezvous/api.py.
+bool joins_a_store(const Command& command) {
+  constexpr std::string_view kIsHost = "is_host=";
+  std::string conf = launcher_option(command, {"--rdzv-conf"});
+  std::ranges::transform(conf, conf.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::size_t at = conf.find(kIsHost);
+  if (command.rendezvous != "c10d" || at == std::string::npos) return false;
+  const std::string value = conf.substr(at + kIsHost.size());
+  constexpr std::array<std::string_view, 5> kFalse{"0", "false", "f", "no", "n"};
+  return std::ranges::find(kFalse, std::string_view(value).substr(0, value.find(','))) !=
+         kFalse.end();
+}
+
 /// Puts the port into a piece of text: in place of the old port, or where an endpoint has none.
 void put_port(std::string& text, std::size_t offset, std::size_t length, int port) {
   text.replace(offset, length, fmt::format("{}{}", length == 0 ? ":" : "", port));
@@ -53,7 +72,8 @@ void insert_option(Command& command, int port) {
 }  // namespace
 
 PortPolicy port_policy(const Command& command) {
-  if (command.descendants != Descendants::all) return PortPolicy::multi_node;
+  if (command.descendants != Descendants::all || joins_a_store(command))
+    return PortPolicy::multi_node;
   if (command.port.mistyped || picked_by_launcher(command)) return PortPolicy::nothing;
   if (command.port.other_hosts) return PortPolicy::multi_node;
   if (command.port.value.value_or(0) == 0) return PortPolicy::choose;

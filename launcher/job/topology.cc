@@ -30,6 +30,7 @@ Devices visible_devices(const Environment& environment, int gpus) {
 /// The visible device that a word of --devices means: the device of that name, the only one whose
 /// UUID begins so, or, where the visible ones have no numbers, the one at this position.
 std::optional<std::string> pick_device(const std::string& wanted, const Devices& visible) {
+  if (wanted.empty()) return std::nullopt;
   if (std::ranges::find(visible, wanted) != visible.end()) return wanted;
   if (is_number(wanted)) {
     const bool numbered = std::ranges::any_of(visible, is_number);
@@ -117,6 +118,10 @@ Result<> settle_master(const SpawnOptions& options, const Environment& environme
     plan.master_addr = options.master_addr.value_or(std::string(inherited));
   else if (plan.nodes > 1)
     return contradiction("several nodes need --master-addr: the address of node 0");
+  if (!plan.master_addr.empty() && !may_be_host(plan.master_addr))
+    return contradiction(fmt::format("{} '{}' is no host: write its name or address alone",
+                                     options.master_addr ? "--master-addr" : "MASTER_ADDR",
+                                     plan.master_addr));
   plan.master_port = options.master_port;
   const std::string_view port = value_or(environment, "MASTER_PORT");
   if (!plan.master_port && !port.empty()) {

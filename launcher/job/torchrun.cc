@@ -102,7 +102,8 @@ void read_torchrun(const CommandLine& line, TorchrunKind kind, Command& command)
   command.descendants = one_node ? Descendants::all : Descendants::some;
 
   command.rendezvous = rendezvous_of(kind, settings);
-  for (const std::string_view name : {"node_rank", "master_addr", "rdzv_endpoint", "rdzv_id"})
+  for (const std::string_view name :
+       {"node_rank", "master_addr", "rdzv_endpoint", "rdzv_conf", "rdzv_id"})
     keep_meeting(name, settings.text(name, ""), command);
   command.standalone = settings.flag("standalone");
   if (!command.standalone) command.port = find_port(settings, command.rendezvous);

@@ -49,7 +49,10 @@ struct Found {
 Found found_under(const profile::Profile& profile, const RunPlan& plan, const SeenOfJob& seen) {
   profile::AppliedEnvironment applied = plan.environment_under(profile);
   Found found{std::move(applied.environment), profile.backend, ""};
-  if (profile.backend == profile::Backend::gloo && !may_change_to_gloo(seen)) {
+  if (const std::string_view key = left_without_hook(plan, profile); !key.empty()) {
+    found.backend = profile::Backend::keep;
+    found.why = fmt::format("{} needs the hook", key);
+  } else if (profile.backend == profile::Backend::gloo && !may_change_to_gloo(seen)) {
     found.backend = profile::Backend::keep;
     found.why = seen.came ? "the job does not ask for NCCL" : kNobodyCame;
   }
@@ -147,7 +150,11 @@ std::vector<profile::StruckOut> hopeless(const RunPlan& plan, const RunProgress&
       const bool was = std::ranges::find(progress.tried, profile.name) != progress.tried.end();
       (was ? tried : others).push_back(&profile);
     }
-  return same_as_tried(plan, tried, others, progress.seen);
+  std::vector<profile::StruckOut> struck;
+  for (const profile::Profile* other : others)
+    if (is_too_slow(plan, *other)) struck.push_back({other->name, std::string(kTooSlow)});
+  std::ranges::move(same_as_tried(plan, tried, others, progress.seen), std::back_inserter(struck));
+  return struck;
 }
 
 // Every node must run the same profile, and nobody here can tell the others.
@@ -178,8 +185,6 @@ NextStep fall_back(const RunPlan& plan, const diagnose::Diagnosis& diagnosis,
   state.tried = progress.tried;
   state.cause = diagnosis.failure.cause;
   state.nodes = plan.nodes();
-  state.slow =
-      plan.options.fail_on_slow ? profile::SlowProfiles::refuse : profile::SlowProfiles::allow;
   const std::vector<profile::StruckOut> struck = hopeless(plan, progress);
   state.hopeless = struck;
   profile::NextProfile next = profile::next_profile(state);
@@ -216,7 +221,12 @@ std::vector<profile::StruckOut> same_as_tried(const RunPlan& plan,
                                               std::span<const profile::Profile* const> candidates,
                                               const SeenOfJob& seen) {
   const auto as_run = [&plan](const profile::Profile& one) {
-    return plan.chain.empty() ? one : with_training_of(plan.chain.front(), one);
+    profile::Profile runs = plan.chain.empty() ? one : with_training_of(plan.chain.front(), one);
+    if (!left_without_hook(plan, one).empty()) {
+      runs.verify = {};
+      runs.process_group_timeout = {};
+    }
+    return runs;
   };
   std::vector<profile::StruckOut> result;
   for (const profile::Profile* candidate : candidates) {

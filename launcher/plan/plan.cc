@@ -113,7 +113,8 @@ Result<job::SpawnOptions> spawn_options(const settings::RunOptions& options,
                                             *number, kMostRanksOfANode)};
     result.processes_per_node = *count;
   }
-  if (!options.devices.empty()) result.devices = job::parse_devices(options.devices);
+  for (std::string_view words = options.devices; !words.empty();)
+    result.devices.emplace_back(trimmed(take_word(words, ',')));
   job::Starter starter = job::find_starter(environment);
   if (options.nnodes && starter.nodes != 0 && starter.nodes != *options.nnodes) starter = {};
   result.nodes = starter.nodes > 1 ? starter.nodes : options.nnodes;
@@ -272,6 +273,14 @@ job::HostCounts host_counts(const RunPlan& plan) {
   else if (facts.trouble == gpu::Trouble::no_driver && counts.gpus == 0)
     counts.gpus = static_cast<int>(gpu::find_visible_gpus(plan.environment).names.size());
   return counts;
+}
+
+job::PortPolicy RunPlan::port_policy() const {
+  if (spawn) return job::port_policy(*spawn);
+  const job::PortPolicy policy = job::port_policy(command);
+  const std::string host = job::master_host(command);
+  const bool elsewhere = !host.empty() && !host::is_this_host(host);
+  return elsewhere && policy != job::PortPolicy::nothing ? job::PortPolicy::multi_node : policy;
 }
 
 bool RunPlan::others_start_ranks() const {

@@ -20,6 +20,8 @@
 namespace safelaunch::plan {
 namespace {
 
+constexpr const char* kDefaultChain = "the default";
+
 // The chain of the default or of a cluster rule begins with what worked here before, but for a slow
 // profile where the user wants none.
 void put_first_what_worked(RunPlan& plan, profile::ProfileLibrary& library,
@@ -34,7 +36,7 @@ void put_first_what_worked(RunPlan& plan, profile::ProfileLibrary& library,
   const auto found = worked ? std::find(chain.begin(), chain.end(), worked->profile) : chain.end();
   if (found == chain.end() || found == chain.begin()) return;
   const Result<profile::Profile> profile = library.load(*found);
-  if (plan.options.fail_on_slow && profile && profile->cost == profile::Cost::large) return;
+  if (profile && is_too_slow(plan, *profile)) return;
   std::rotate(chain.begin(), found, found + 1);
   plan.warnings.push_back(
       fmt::format("begins with {}, which worked here lately{}; --forget begins with {} again",
@@ -50,7 +52,7 @@ Result<std::vector<std::string>> choose_chain(RunPlan& plan) {
   plan.chain_origin = to_string(plan.configuration.rules.chain_place);
   if (chain.empty()) {
     chain = profile::default_chain();
-    plan.chain_origin = "the default";
+    plan.chain_origin = kDefaultChain;
   }
   return chain;
 }
@@ -88,6 +90,10 @@ Result<void> read_chain(RunPlan& plan, profile::ProfileLibrary& library, std::si
   for (profile::Profile& profile : *profiles) {
     // The profile's other keys still hold, so the run goes on.
     if (const auto unknown = unknown_causes(profile)) plan.warnings.push_back(unknown->message);
+    const std::string_view key = left_without_hook(plan, profile);
+    if (!key.empty() && plan.chain_origin != kDefaultChain)
+      plan.warnings.push_back(
+          fmt::format("{} of profile {} does nothing with --no-hook", key, profile.name));
     for (std::string& warning : profile::warnings_for(profile.env))
       plan.warnings.push_back(std::move(warning));
     plan.chain.push_back(std::move(profile));
@@ -152,15 +158,32 @@ profile::HostKey host_key(const RunPlan& plan) {
   return key;
 }
 
+std::string_view left_without_hook(const RunPlan& plan, const profile::Profile& profile) {
+  if (options_under(plan.options, profile).hook) return {};
+  if (profile.backend == profile::Backend::gloo) return "backend: gloo";
+  if (profile.process_group_timeout) return "process_group_timeout";
+  return profile.verify == profile::Verify::inject ? "verify: inject" : "";
+}
+
+profile::Cost cost_here(const profile::Profile& profile) {
+  if (profile.backend != profile::Backend::gloo) return profile.cost;
+  const profile::HostKey host = host_key();
+  return host.gpus.empty() && host.driver.empty() ? profile::Cost::none : profile.cost;
+}
+
+bool is_too_slow(const RunPlan& plan, const profile::Profile& profile) {
+  return plan.options.fail_on_slow && cost_here(profile) == profile::Cost::large;
+}
+
 std::string cost_in_words(const profile::Profile& profile) {
   const std::string cost(name(profile.cost));
   return profile.description.empty() ? cost : cost + " (" + profile.description + ")";
 }
 
 std::string cost_in_words(const RunPlan& plan, const profile::Profile& profile) {
-  const profile::HostKey key = host_key(plan);
-  if (profile.backend == profile::Backend::gloo && key.gpus.empty() && key.driver.empty())
+  if (cost_here(profile) != profile.cost)
     return "none (gloo in place of NCCL; no NVIDIA GPU is here to be slower)";
+  const profile::HostKey key = host_key(plan);
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
   const auto host = probe::load_measured(probe::measured_file(plan.environment, key.hostname));
   const auto measured =

@@ -51,6 +51,14 @@ void warn_of_idle_options(RunPlan& plan) {
 
 // Where one of the two is a setting, the command line's word decides.
 Result<void> refuse_contradiction(const settings::RunOptions& options) {
+  if (is_typed(options, "master-port") && is_typed(options, "port") && options.master_port &&
+      options.port.how == settings::PortWish::How::range &&
+      (options.port.range.first != options.master_port ||
+       options.port.range.last != options.master_port))
+    return Error{
+        Errc::usage,
+        fmt::format("--master-port {} and --port {} both name the port; give one of the two",
+                    *options.master_port, options.given.at("port").value)};
   const bool both = is_typed(options, "only") && is_typed(options, "max-attempts");
   if (!both || !options.only || options.max_attempts == 1) return {};
   return Error{Errc::usage,

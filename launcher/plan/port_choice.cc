@@ -37,7 +37,7 @@ std::optional<std::uint16_t> kept_port(const RunPlan& plan) {
 bool meets_here(const RunPlan& plan) {
   if (!plan.party || plan.party->placement.node != 0) return false;
   return plan.party->address.backend == agree::Address::Backend::tcp ||
-         host::route_to(plan.party->placement.head).kind == host::Route::Kind::local;
+         host::is_this_host(plan.party->placement.head);
 }
 
 Result<PortChoice> lease(settings::PortRange range) {
@@ -82,11 +82,12 @@ void confirm(std::string_view cause, int port, const host::SocketTable& sockets,
 }  // namespace
 
 Result<PortChoice> choose_port(const RunPlan& plan, const profile::Profile& profile,
-                               FormerPort former) {
+                               FormerPort former, Agents agents) {
   if (!plan.spawn && !job::takes_port(plan.command)) return PortChoice{};
   const job::PortPolicy policy = plan.port_policy();
   const settings::PortWish wish = options_under(plan.options, profile).port;
-  if (policy == job::PortPolicy::multi_node && !meets_here(plan)) return PortChoice{};
+  const bool decides = agents == Agents::agree && meets_here(plan);
+  if (policy == job::PortPolicy::multi_node && !decides) return PortChoice{};
   if (wish.how == settings::PortWish::How::keep) {
     const auto port = kept_port(plan);
     return port ? lease({*port, *port}) : Result<PortChoice>(PortChoice{});

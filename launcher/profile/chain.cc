@@ -53,8 +53,6 @@ std::string objection(const ChainState& state, const Profile& profile) {
     return fmt::format("worsens {}", state.cause);
   if (profile.nodes == Nodes::one && state.nodes > 1)
     return fmt::format("works on one node only, the job has {}", state.nodes);
-  if (state.slow == SlowProfiles::refuse && profile.cost == Cost::large)
-    return "slow, and --fail-on-slow is given";
   const auto hopeless = std::ranges::find(state.hopeless, profile.name, &StruckOut::name);
   return hopeless != state.hopeless.end() ? hopeless->why : std::string();
 }

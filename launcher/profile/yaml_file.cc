@@ -43,6 +43,24 @@ std::optional<std::size_t> find_unprintable(std::string_view text) {
   return std::nullopt;
 }
 
+std::string_view line_of(std::string_view text, int line) {
+  for (; line > 0; --line) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  return text.substr(0, text.find('\n'));
+}
+
+// A text in quotes, of which these are the first characters, and perhaps what stands behind it.
+bool is_closed(std::string_view quoted) {
+  const char quote = quoted.front();
+  for (std::size_t at = 1; at < quoted.size(); ++at) {
+    const bool twice = quote == '\'' && quoted.substr(at).starts_with("''");
+    if (twice || (quote == '"' && quoted[at] == '\\'))
+      ++at;
+    else if (quoted[at] == quote)
+      return true;
+  }
+  return false;
+}
+
 // Lets yaml-cpp read from memory that is ours, without a copy.
 class ViewBuffer : public std::streambuf {
  public:
@@ -62,6 +80,19 @@ class TreeBuilder final : public YAML::EventHandler {
 
   [[nodiscard]] YamlNode take() { return std::move(root_); }
 
+  // yaml-cpp takes the end of a file for the end of a quoted text.
+  void refuse_open_quote(std::string_view text) const {
+    if (last_scalar_.is_null()) return;
+    constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+    if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+    const std::string_view line = line_of(text, last_scalar_.line);
+    const std::string_view scalar =
+        text.substr(std::min(text.size(), static_cast<std::size_t>(line.data() - text.data()) +
+                                              static_cast<std::size_t>(last_scalar_.column)));
+    if (!scalar.empty() && (scalar.front() == '"' || scalar.front() == '\'') && !is_closed(scalar))
+      refuse(last_scalar_, "the quote that begins here does not end");
+  }
+
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
 
@@ -76,6 +107,7 @@ class TreeBuilder final : public YAML::EventHandler {
                 const std::string& value) override {
     check(mark, tag, anchor);
     if (find_unprintable(value)) refuse(mark, "the text has a control character in it");
+    last_scalar_ = mark;
     YamlNode scalar = node(YamlNode::Kind::scalar, mark);
     scalar.text = value;
     add(std::move(scalar));
@@ -145,6 +177,9 @@ class TreeBuilder final : public YAML::EventHandler {
     } else if (!parent.entry) {
       parent.entry = key_of(parent.node, value);
     } else {
+      // What is not there has no place; yaml-cpp names that of the next line's word.
+      if (value.kind == YamlNode::Kind::null && value.place.line > parent.entry->place.line)
+        value.place = parent.entry->place;
       parent.entry->value = std::move(value);
       parent.node.entries.push_back(std::move(*parent.entry));
       parent.entry.reset();
@@ -175,6 +210,7 @@ class TreeBuilder final : public YAML::EventHandler {
   std::size_t nodes_ = 0;
   std::vector<Unfinished> stack_;
   YamlNode root_;
+  YAML::Mark last_scalar_ = YAML::Mark::null_mark();
 };
 
 // yaml-cpp never sees what is no text: it takes a 0x04 byte for the end of the file, for one.
@@ -200,10 +236,14 @@ Result<YamlNode> build_tree(std::string_view text, const std::string& file,
   YAML::Parser parser(input);
   TreeBuilder builder(file, limits);
   if (!parser.HandleNextDocument(builder)) return builder.take();
+  builder.refuse_open_quote(text);
   YamlNode root = builder.take();
   TreeBuilder second(file, limits);
   if (parser.HandleNextDocument(second))
-    return error_at({file, second.take().place.line, 1}, "only one document is allowed in a file");
+    return error_at({file, second.take().place.line, 1},
+                    text.find("\n---") == std::string_view::npos
+                        ? "the line is indented less than the first one"
+                        : "only one document is allowed in a file");
   return root;
 }
 
@@ -258,6 +298,11 @@ Result<YamlNode> parse_yaml(std::string_view text, const std::string& file,
   } catch (const Refused& refused) {
     return refused.error;
   } catch (const YAML::Exception& exception) {
+    const std::string_view line = line_of(text, std::max(0, exception.mark.line));
+    const std::size_t tab = line.substr(0, line.find_first_not_of(" \t")).find('\t');
+    if (tab != line.npos)
+      return error_at({file, exception.mark.line + 1, static_cast<int>(tab) + 1},
+                      "a tab indents here; YAML takes blanks alone");
     return error_at({file, exception.mark.line + 1, exception.mark.column + 1}, exception.msg);
   } catch (const std::exception& exception) {
     return error_at({file}, exception.what());

@@ -28,6 +28,16 @@ const char* in_words(job::PortPolicy policy) {
   return "";
 }
 
+std::string port_policy_in_words(const plan::RunPlan& plan) {
+  using How = settings::PortWish::How;
+  const How how = plan::options_under(plan.options, plan.chain.front()).port.how;
+  const bool several = plan.port_policy() == job::PortPolicy::multi_node;
+  if (how == How::keep) return "kept, as --port says";
+  if (several && plan.party) return "chosen on the node where the ranks meet, for all nodes";
+  if (how == How::range && !several) return "a free one of those that --port names";
+  return in_words(plan.port_policy());
+}
+
 std::string shown(std::string_view name, const std::optional<std::string>& value,
                   const redact::Redactor& redactor) {
   return value ? redactor.redact(name, *value) : "(not set)";
@@ -49,7 +59,7 @@ std::string port_in_words(const plan::RunPlan& plan, const Rehearsal& rehearsal)
   if (!rehearsal.port && plan.port_policy() == job::PortPolicy::nothing &&
       plan.command.launcher != job::Launcher::opaque)
     return fmt::format("chosen by {}", name(plan.command.launcher));
-  if (!rehearsal.port) return in_words(plan.port_policy());
+  if (!rehearsal.port) return port_policy_in_words(plan);
   const auto users = plan.spawn ? plan.spawn->master_port : plan.command.port.value;
   if (users == rehearsal.port) return fmt::format("{}, which is free", *rehearsal.port);
   return fmt::format("{}: a free one is chosen and held, so a run may take another",
@@ -182,8 +192,9 @@ std::string attempts_in_words(const plan::RunPlan& plan, const Rehearsal& rehear
   std::optional<Lines> first;
   for (const RehearsedAttempt& attempt : rehearsal.attempts) {
     const profile::Profile& profile = *attempt.profile;
-    text += fmt::format("  {:<16} {}\n", profile.name,
-                        tr("cost {}: {}", tr(name(profile.cost)), tr(profile.description)));
+    text +=
+        fmt::format("  {:<16} {}\n", profile.name,
+                    tr("cost {}: {}", tr(name(plan::cost_here(profile))), tr(profile.description)));
     const Lines lines = details_of(plan, attempt, redactor);
     const Lines compared = without_its_own_names(lines, attempt);
     for (std::size_t i = 0; i < lines.size(); ++i)
@@ -232,8 +243,9 @@ Json options_json(const settings::Settings& settings, const redact::Redactor& re
 Json attempt_json(const plan::RunPlan& plan, const RehearsedAttempt& attempt,
                   const redact::Redactor& redactor) {
   const profile::Profile& profile = *attempt.profile;
-  Json json{
-      {"profile", profile.name}, {"cost", name(profile.cost)}, {"backend", name(profile.backend)}};
+  Json json{{"profile", profile.name},
+            {"cost", name(plan::cost_here(profile))},
+            {"backend", name(profile.backend)}};
   if (!attempt.passed_over.empty()) json["passed_over"] = attempt.passed_over;
   if (attempt.refusal) json["refused"] = attempt.refusal->message;
   if (attempt.spec.workers.empty()) return json;
@@ -304,7 +316,7 @@ ShownPlan plan_json(const plan::RunPlan& plan, const plan::SeenOfJob& seen) {
     json["port"] = *rehearsal.port;
   else if (plan.command.port.value)
     json["port"] = *plan.command.port.value;
-  json["port_policy"] = in_words(plan.port_policy());
+  json["port_policy"] = port_policy_in_words(plan);
   if (!rehearsal.port_notice.empty()) json["port_notice"] = rehearsal.port_notice;
   if (!plan.configuration.cluster.empty()) json["cluster"] = plan.configuration.cluster;
   json["options"] = options_json(plan.options.given, redactor);

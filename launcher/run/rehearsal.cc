@@ -204,8 +204,7 @@ std::string changes_nothing(const plan::RunPlan& plan, const profile::Profile& p
 std::string never_tried(const plan::RunPlan& plan, const profile::Profile& profile) {
   if (plan.options.only) return "--only";
   if (plan.others_start_ranks() && !plan.party) return "others start ranks of this job too";
-  if (plan.options.fail_on_slow && profile.cost == profile::Cost::large)
-    return "slow, and --fail-on-slow is given";
+  if (plan::is_too_slow(plan, profile)) return std::string(plan::kTooSlow);
   if (profile.nodes == profile::Nodes::one && plan.nodes() > 1) return "works on one node only";
   return plan.max_attempts == 1 ? "--max-attempts 1" : "";
 }

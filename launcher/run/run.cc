@@ -160,7 +160,9 @@ void Run::perform(const StartAttempt& start) {
 Result<void> Run::take_port(const StartAttempt& start) {
   if (start.agreed) return {};
   port_.reset();
-  Result<plan::PortChoice> port = plan::choose_port(plan_, start.profile, start.former_port);
+  const plan::Agents agents = nodes_ ? plan::Agents::agree : plan::Agents::are_apart;
+  Result<plan::PortChoice> port =
+      plan::choose_port(plan_, start.profile, start.former_port, agents);
   if (!port) {
     ledger_.note({cause::kPortTaken, Severity::blocks, port.error().message, "--port auto"});
     return port.error();

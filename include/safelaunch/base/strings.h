@@ -128,6 +128,10 @@ struct CodePoint {
 /// and each byte that is no UTF-8. The controls of ISO 6429 above 0x7f begin sequences, too.
 [[nodiscard]] std::string printable(std::string_view text);
 
+/// Whether a text may be a host: a name, an IPv4 address, or an IPv6 address, perhaps in brackets;
+/// no URL, and no port behind it.
+[[nodiscard]] bool may_be_host(std::string_view text);
+
 /// Whether this name can mean no other host. A host's own name may be what other hosts know it by.
 [[nodiscard]] bool is_loopback_name(std::string_view host);
 

@@ -46,6 +46,10 @@ struct InterfaceBytes {
 /// asked, since it may take long.
 [[nodiscard]] std::optional<std::uint16_t> port_at_loopback(std::string_view endpoint);
 
+/// Whether an address or a name is proved to be this host's: the loopback's, its own name, or an
+/// address that the kernel has here. A name that only a resolver knows is not.
+[[nodiscard]] bool is_this_host(const std::string& name);
+
 /// The way on which the kernel would send a packet to an address.
 struct Route {
   enum class Kind {

@@ -207,6 +207,10 @@ using FileReader = std::function<FileAt(const std::string& path)>;
 [[nodiscard]] std::string launcher_option(const Command& command,
                                           std::initializer_list<std::string_view> names);
 
+/// The host at which torchrun's agents or the ranks meet, by the launcher's options; empty: they
+/// name none. torchrun reads its endpoint before --master-addr.
+[[nodiscard]] std::string master_host(const Command& command);
+
 /// The command with so many processes on each node, whatever its own words say: launchers take the
 /// last of several options, so one more is put before the script. Fails where the launcher has no
 /// such option or we do not know where its script begins.

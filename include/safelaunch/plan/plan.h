@@ -68,9 +68,8 @@ struct RunPlan {
   /// Set: the run says once that it takes settings from ./safelaunch.yaml.
   std::optional<profile::Telling> settings_from_here;
 
-  [[nodiscard]] job::PortPolicy port_policy() const {
-    return spawn ? safelaunch::job::port_policy(*spawn) : safelaunch::job::port_policy(command);
-  }
+  /// That of the command, but a port of another host is never changed.
+  [[nodiscard]] job::PortPolicy port_policy() const;
   [[nodiscard]] int nodes() const;
   /// The environment of the command under a profile, and how it differs from the user's.
   [[nodiscard]] profile::AppliedEnvironment environment_under(
@@ -116,6 +115,18 @@ struct RunPlan {
 /// The ids under heals and worsens that are no causes of the catalogue, nor of the user's own files
 /// of causes; nullopt where there are none.
 [[nodiscard]] std::optional<Error> unknown_causes(const profile::Profile& profile);
+
+/// The first key of a profile that does nothing here, since only the hook could do it and --no-hook
+/// leaves it out: "backend: gloo"; empty: there is none.
+[[nodiscard]] std::string_view left_without_hook(const RunPlan& plan,
+                                                 const profile::Profile& profile);
+
+/// What a profile costs on this host: gloo is slower than NCCL only where there is a GPU.
+[[nodiscard]] profile::Cost cost_here(const profile::Profile& profile);
+
+/// Whether --fail-on-slow forbids the profile here, and the words that say so.
+[[nodiscard]] bool is_too_slow(const RunPlan& plan, const profile::Profile& profile);
+inline constexpr std::string_view kTooSlow = "slow, and --fail-on-slow is given";
 
 /// The estimated cost of a profile: "none", or "large (gloo over TCP instead of NCCL)".
 [[nodiscard]] std::string cost_in_words(const profile::Profile& profile);

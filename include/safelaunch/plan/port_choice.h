@@ -23,10 +23,13 @@ struct PortChoice {
 /// Whether the former port turned out to be taken.
 enum class FormerPort { none, was_taken };
 
+/// Whether the agents of a job of several nodes tell each other the port.
+enum class Agents { agree, are_apart };
+
 /// Chooses and leases the port as `--port`, or the profile's, and the command want it.
 /// Errc::blocked where the user pinned a port that somebody holds; the message names the holder.
 [[nodiscard]] Result<PortChoice> choose_port(const RunPlan& plan, const profile::Profile& profile,
-                                             FormerPort former);
+                                             FormerPort former, Agents agents = Agents::agree);
 
 /// The holders of the ports on which an attempt failed or hung, as confirmations of the causes
 /// port-taken and store-foreign. Ask once nothing of the attempt lives any more: a process that

@@ -15,9 +15,6 @@ namespace safelaunch::profile {
 /// named twice counts once, since nothing is tried twice. Error: an empty name.
 [[nodiscard]] Result<std::vector<std::string>> parse_chain(std::span<const std::string> words);
 
-/// Whether profiles of large cost may be chosen (--fail-on-slow: no).
-enum class SlowProfiles { allow, refuse };
-
 /// A profile that would have come before the chosen one, and why it was left out.
 struct StruckOut {
   std::string name;
@@ -33,7 +30,6 @@ struct ChainState {
   std::span<const std::string> tried;  ///< the names of the profiles that were tried
   std::string_view cause;              ///< a catalogue id; empty: no cause is known
   int nodes = 1;
-  SlowProfiles slow = SlowProfiles::allow;
   /// Profiles that cannot help, by what else is known of the job.
   std::span<const StruckOut> hopeless = {};
 };

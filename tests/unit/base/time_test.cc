@@ -79,7 +79,7 @@ TEST_CASE("the error of a duration shows the word and the units", "[time]") {
   CHECK(error.code == Errc::usage);
   CHECK(error.message ==
         "'5parsecs' is not a duration: write a number and ms, s, min, h or d, such as 90s or 30min "
-        "(0 or off = no deadline)");
+        "(0 or off: none)");
 }
 
 TEST_CASE("what took a while is rounded to the unit in which it is told", "[time]") {

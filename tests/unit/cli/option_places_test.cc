@@ -155,7 +155,7 @@ TEST_CASE("every mistake in the options of a file is told, in its order", "[opti
   CHECK(refused_in_file("{prot: 1, grace: soon, only: maybe}", settings::OptionScope::config) ==
         "f.yaml:1:11: there is no option 'prot'; did you mean 'port'?\n"
         "f.yaml:1:27: grace: 'soon' is not a duration: write a number and ms, s, min, h or d, such "
-        "as 90s or 30min (0 or off = no deadline)\n"
+        "as 90s or 30min (0 or off: none)\n"
         "f.yaml:1:39: only: 'maybe' is not true or false");
 }
 

@@ -204,7 +204,7 @@ TEST_CASE("a wrong value of a lower place is not looked at where a higher one ho
   CHECK(parse({"--grace=1s", "x"}, wrong).value().grace == 1s);
   CHECK(parse({"x"}, wrong).error().message ==
         "safelaunch.yaml:1:1: grace: 'soon' is not a duration: write a number and ms, s, min, h or "
-        "d, such as 90s or 30min (0 or off = no deadline)");
+        "d, such as 90s or 30min (0 or off: none)");
 }
 
 TEST_CASE("a list of a lower place is not added to what was typed", "[run_options]") {

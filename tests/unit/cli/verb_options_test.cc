@@ -243,7 +243,7 @@ TEST_CASE("what help names as an option's fallback is what holds without it", "[
 
 TEST_CASE("a command that does not exist may have been a verb", "[verbs]") {
   CHECK(hint_for_command("reprot") == "; did you mean the verb 'report'?");
-  CHECK(hint_for_command("kill") == "; safelaunch stop RUN ends a job, as Ctrl-C in its terminal");
+  CHECK(hint_for_command("kill") == "; safelaunch stop RUN ends a job in order, as TERM does");
   CHECK(hint_for_command("ls") == "; safelaunch runs lists the runs");
   CHECK(hint_for_command("no-shm") == "; to run under that profile: --profile no-shm");
   CHECK(hint_for_command("train.py").empty());

@@ -180,7 +180,7 @@ TEST_CASE("each verb of other tools is answered with what safelaunch has for it"
       CHECK(instead_of(word).value().starts_with("safelaunch " + std::string(row.verb) + " "));
     }
   for (const char* word : {"cancel", "end", "kill", "killall", "pkill", "terminate"})
-    CHECK(instead_of(word) == "safelaunch stop RUN ends a job, as Ctrl-C in its terminal");
+    CHECK(instead_of(word) == "safelaunch stop RUN ends a job in order, as TERM does");
   for (const char* word : {"launch", "start"})
     CHECK(instead_of(word) == "safelaunch COMMAND starts a job");
   for (const char* word : {"", "torchrun", "Watch", "kil"}) CHECK_FALSE(instead_of(word));

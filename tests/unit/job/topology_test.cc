@@ -266,6 +266,11 @@ TEST_CASE("a contradiction between the numbers is told in whole", "[topology]") 
        "several nodes need --master-addr: the address of node 0"},
       {made([](SpawnOptions& o) { o.master_port = 65536; }), "port 65536 does not exist"},
       {made([](SpawnOptions& o) { o.master_port = -1; }), "port -1 does not exist"},
+      {made([](SpawnOptions& o) { o.master_addr = "a b"; }),
+       "--master-addr 'a b' is no host: write its name or address alone"},
+      {made([](SpawnOptions& o) { o.master_addr = "http://x:5"; }),
+       "--master-addr 'http://x:5' is no host: write its name or address alone"},
+      {made([](SpawnOptions& o) { o.master_addr = "::1"; }), ""},
       {made([](SpawnOptions& o) { o.master_port = 65535; }), ""},
       {made([](SpawnOptions& o) { o.nodes = 2, o.node_rank = 1, o.start_rank = 4; }), ""},
       {made([](SpawnOptions& o) { o.nodes = 2, o.world_size = 4; }), ""},
@@ -279,6 +284,8 @@ TEST_CASE("a refused device is told with those that may be used", "[topology]") 
   CHECK(error_of(with_devices({"0"}), {}, kNoGpu) ==
         "--devices 0: '0' is not among the GPUs that this process may use (none)");
   CHECK(error_of(with_devices({"0", "1", "0"})) == "--devices 0,1,0 names GPU 0 twice");
+  for (const char* word : {"", "0-1", "all", "-1"})
+    CHECK_FALSE(error_of(with_devices({word}), {}, kNoGpu).empty());
   CHECK(error_of(with_count(CountWord::gpu), {}, kNoGpu) ==
         "--nproc-per-node gpu: no GPU is visible here (see CUDA_VISIBLE_DEVICES and nvidia-smi); "
         "give a number, or cpu");

@@ -185,11 +185,21 @@ TEST_CASE("what would make the cause worse is passed over, and the reason kept",
 }
 
 TEST_CASE("slow profiles are refused with --fail-on-slow", "[next_step]") {
-  Story story({"basic", "gloo-fallback"});
-  CHECK(story.profile() == "gloo-fallback");
+  Story story({"basic", "conservative"});
+  story.plan.chain.back().cost = profile::Cost::large;
+  CHECK(story.profile() == "conservative");
   story.plan.options.fail_on_slow = true;
   CHECK(story.profile().empty());
   CHECK(story.next().why == "no profile is left that could change anything");
+  CHECK(story.next().struck_out ==
+        std::vector<profile::StruckOut>{{"conservative", "slow, and --fail-on-slow is given"}});
+}
+
+TEST_CASE("gloo is slow only where a GPU is", "[next_step]") {
+  Story story({"basic", "gloo-fallback"});
+  story.plan.options.fail_on_slow = true;
+  const bool has_driver = std::filesystem::exists("/proc/driver/nvidia/version");
+  CHECK(story.profile() == (has_driver ? "" : "gloo-fallback"));
 }
 
 TEST_CASE("a chain of which every profile was tried is over", "[next_step]") {

@@ -105,6 +105,39 @@ TEST_CASE("the port of a plain command that meets on another host is never excha
   }
 }
 
+TEST_CASE("the port of a store that another process or another host holds is never exchanged",
+          "[port_choice]") {
+  const std::string taken = std::to_string(held().port());
+  const std::string here = "--rdzv-endpoint=127.0.0.1:" + taken;
+  const std::vector<std::vector<std::string>> elsewhere{
+      {"torchrun", "--rdzv-backend=c10d", here, "--rdzv-conf=is_host=0", "x.py"},
+      {"torchrun", "--rdzv-backend=c10d", here, "--rdzv-conf", "timeout=9,is_host=False", "x.py"},
+      {"torchrun", "--rdzv-backend=c10d", "--rdzv-endpoint=n9:" + taken, "x.py"},
+      {"torchrun", "--master-addr=192.0.2.9", "--master-port=" + taken, "x.py"},
+      {"accelerate", "launch", "--main_process_ip", "n9", "--main_process_port", taken, "x.py"}};
+  for (const auto& command : elsewhere) {
+    const auto choice = choose_port(plan_of(command), {}, FormerPort::none);
+    REQUIRE(choice.has_value());
+    INFO(command.at(1) + " " + command.at(2));
+    CHECK_FALSE(choice->lease.has_value());
+  }
+  for (const char* is_host : {"is_host=1", "timeout=9"}) {
+    const auto choice = choose_port(
+        plan_of({"torchrun", "--rdzv-backend=c10d", here, "--rdzv-conf", is_host, "x.py"}), {},
+        FormerPort::none);
+    CHECK(choice->lease.has_value());
+  }
+}
+
+TEST_CASE("a node whose others did not come leaves the port that they know", "[port_choice]") {
+  const clean::PortLease taken = held();
+  const RunPlan plan =
+      plan_of({"torchrun", "--nnodes=2", "--node-rank=0", "--master-addr=127.0.0.1",
+               "--master-port=" + std::to_string(taken.port()), "x.py"});
+  CHECK(choose_port(plan, {}, FormerPort::none)->lease.has_value());
+  CHECK_FALSE(choose_port(plan, {}, FormerPort::none, Agents::are_apart)->lease.has_value());
+}
+
 TEST_CASE("a port that the user insists on is not exchanged", "[port_choice]") {
   const clean::PortLease taken = held();
   const bool by_profile = GENERATE(false, true);

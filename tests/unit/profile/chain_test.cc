@@ -108,17 +108,6 @@ TEST_CASE("a healer that was tried is not tried again", "[chain]") {
   CHECK(chosen(next_profile(state({"basic", "no-shm"}, "shm-attach"))) == "conservative");
 }
 
-TEST_CASE("slow profiles are left out with --fail-on-slow", "[chain]") {
-  const Words tried{"basic"};
-  ChainState asked = state(tried, "no-gpu");
-  asked.slow = SlowProfiles::refuse;
-  const NextProfile next = next_profile(asked);
-
-  CHECK(chosen(next) == "conservative");
-  CHECK(next.struck_out ==
-        std::vector<StruckOut>{{"gloo-fallback", "slow, and --fail-on-slow is given"}});
-}
-
 TEST_CASE("a profile for one node is left out of a job with more", "[chain]") {
   const Words tried{"basic"};
   ChainState asked = state(tried, "wrong-interface");
@@ -144,28 +133,25 @@ TEST_CASE("whatever the causes, walking a chain ends and repeats nothing", "[cha
   }
 }
 
-TEST_CASE("of several objections the first in this order is told: worsens, nodes, slow, hopeless",
+TEST_CASE("of several objections the first in this order is told: worsens, nodes, hopeless",
           "[chain]") {
   const Profile all = profile_with({"all", {}, {"c"}, Cost::large, Nodes::one});
   const std::vector<StruckOut> hopeless{{"all", "the same as basic here"}};
   struct Row {
     std::string_view cause;
     int nodes;
-    SlowProfiles slow;
     const char* why;
   };
   const Row rows[] = {
-      {"c", 2, SlowProfiles::refuse, "worsens c"},
-      {"d", 2, SlowProfiles::refuse, "works on one node only, the job has 2"},
-      {"", 1, SlowProfiles::refuse, "slow, and --fail-on-slow is given"},
-      {"", 1, SlowProfiles::allow, "the same as basic here"},
+      {"c", 2, "worsens c"},
+      {"d", 2, "works on one node only, the job has 2"},
+      {"", 1, "the same as basic here"},
   };
   for (const Row& row : rows) {
     ChainState asked;
     asked.chain = {&all, 1};
     asked.cause = row.cause;
     asked.nodes = row.nodes;
-    asked.slow = row.slow;
     asked.hopeless = hopeless;
     const NextProfile next = next_profile(asked);
     CHECK(next.profile == nullptr);
@@ -179,10 +165,10 @@ TEST_CASE("a profile that is both in the chain and known is told once", "[chain]
   asked.chain = same;
   asked.known = same;
   asked.cause = "c";
-  asked.slow = SlowProfiles::refuse;
-  CHECK(next_profile(asked).struck_out ==
-        std::vector<StruckOut>{{"a", "slow, and --fail-on-slow is given"}});
-  asked.slow = SlowProfiles::allow;
+  const std::vector<StruckOut> slow{{"a", "slow, and --fail-on-slow is given"}};
+  asked.hopeless = slow;
+  CHECK(next_profile(asked).struck_out == slow);
+  asked.hopeless = {};
   CHECK(chosen(next_profile(asked)) == "a");
 }
 

@@ -174,7 +174,7 @@ TEST_CASE("a bad config file is refused at the exact place", "[config]") {
        "s.yaml:1:8: chain: 'basic,no-shm,basic' is not a list of profiles: basic is there twice"},
       {"options: {init-timeout: soon}",
        "s.yaml:1:25: init-timeout: 'soon' is not a duration: write a number and ms, s, min, h or "
-       "d, such as 90s or 30min (0 or off = no deadline)"},
+       "d, such as 90s or 30min (0 or off: none)"},
       {"options: {inti-timeout: 5s}",
        "s.yaml:1:11: there is no option 'inti-timeout'; did you mean 'init-timeout'?"},
       {"options: {cluster: a}",

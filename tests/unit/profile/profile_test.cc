@@ -72,11 +72,11 @@ options: {probbe: never, grace: soon}
        "here\n"
        "p.yaml:4:16: A has no value; write \"\" for an empty one, or list it under unset\n"
        "p.yaml:6:18: init: 'soon' is not a duration: write a number and ms, s, min, h or d, such "
-       "as 90s or 30min (0 or off = no deadline)\n"
+       "as 90s or 30min (0 or off: none)\n"
        "p.yaml:6:24: timeouts has no key 'colective'; did you mean 'collective'?\n"
        "p.yaml:7:11: there is no option 'probbe'; did you mean 'probe'?\n"
        "p.yaml:7:33: grace: 'soon' is not a duration: write a number and ms, s, min, h or d, such "
-       "as 90s or 30min (0 or off = no deadline)");
+       "as 90s or 30min (0 or off: none)");
 }
 
 TEST_CASE("of many mistakes the first eight are told, and how many more there are", "[profile]") {
@@ -320,10 +320,10 @@ TEST_CASE("a bad profile is refused at the exact place, with what to do", "[prof
       {"timeouts: {inti: 5s}", "p.yaml:1:12: timeouts has no key 'inti'; did you mean 'init'?"},
       {"timeouts: {init: 5x}",
        "p.yaml:1:18: init: '5x' is not a duration: write a number and ms, s, min, h or d, such as "
-       "90s or 30min (0 or off = no deadline)"},
+       "90s or 30min (0 or off: none)"},
       {"timeouts:\n  quiet: -5s",
        "p.yaml:2:10: quiet: '-5s' is not a duration: write a number and ms, s, min, h or d, such "
-       "as 90s or 30min (0 or off = no deadline)"},
+       "as 90s or 30min (0 or off: none)"},
       {"timeouts: {work: [1s]}", "p.yaml:1:18: work must be one value, not a list"},
       {"process_group_timeout: 0",
        "p.yaml:1:24: process_group_timeout: '0' is neither keep nor a duration such as 30min"},

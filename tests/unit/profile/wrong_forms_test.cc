@@ -127,7 +127,7 @@ TEST_CASE("a key of a profile that has several values refuses every other form",
        "faulthandler must be one value, not a map"},
       {"options: {grace: ", "}", "grace must be one value",
        "grace: '?' is not a duration: write a number and ms, s, min, h or d, such as 90s or 30min "
-       "(0 or off = no deadline)",
+       "(0 or off: none)",
        "grace must be one value", "grace must be one value"},
   };
   for (const Key& key : keys) check_forms(key);

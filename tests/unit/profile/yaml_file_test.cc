@@ -113,6 +113,31 @@ TEST_CASE("YAML that is not well formed is refused where it stops", "[yaml]") {
         "f.yaml:3:1: only one document is allowed in a file");
 }
 
+TEST_CASE("a quote that does not end swallows nothing", "[yaml]") {
+  const std::string refused = ": the quote that begins here does not end";
+  for (const std::string quote : {"\"", "'"}) {
+    const std::string open = "env:\n  A: " + quote + "Ring\nchain: [x]\n";
+    CHECK(refusal_of_yaml(open) == "f.yaml:2:6" + refused);
+    CHECK(refusal_of_yaml("\xef\xbb\xbf" + open) == "f.yaml:2:6" + refused);
+    CHECK(refusal_of_yaml("# it's\r\nA: " + quote + "x\r\n") == "f.yaml:2:4" + refused);
+  }
+  CHECK(refusal_of_yaml("a: \"x\\\"\n") == "f.yaml:1:4" + refused);
+  CHECK(refusal_of_yaml("a: 'x''\n") == "f.yaml:1:4" + refused);
+  for (const char* closed :
+       {"a: \"x\\\\\"\n", "a: 'x'''\n", "a: '''x'  # it's\n", "a: \"x\n  y\"\n", "a: x'y\"\n",
+        "a: |\n  it's\n", "'a': ''\n", "# it's\n", ""}) {
+    INFO(closed);
+    CHECK(refusal_of_yaml(closed) == "accepted");
+  }
+}
+
+TEST_CASE("a tab and a line too far to the left are refused in plain words", "[yaml]") {
+  CHECK(refusal_of_yaml("a:\n\tb: 1\n") ==
+        "f.yaml:2:1: a tab indents here; YAML takes blanks alone");
+  CHECK(refusal_of_yaml("  a: 1\nb: 2\n") ==
+        "f.yaml:2:1: the line is indented less than the first one");
+}
+
 TEST_CASE("a byte order mark, line ends of Windows and a directive change nothing", "[yaml]") {
   const auto plain = parse_yaml("a: 1\nb: [x, y]\n", "f").value();
   for (const char* text : {"\xef\xbb\xbf"

@@ -133,8 +133,8 @@ TEST_CASE("a value of each kind that is wrong is told with what is right", "[opt
     std::string_view why;
   };
   const std::string_view no_time =
-      " is not a duration: write a number and ms, s, min, h or d, such as 90s or 30min (0 or off = "
-      "no deadline)";
+      " is not a duration: write a number and ms, s, min, h or d, such as 90s or 30min (0 or off: "
+      "none)";
   for (const Row& row :
        {Row{OptionKind::flag, "maybe", "'maybe' is not true or false"},
         Row{OptionKind::flag, "", "'' is not true or false"},
