@@ -54,7 +54,9 @@ Found found_under(const profile::Profile& profile, const RunPlan& plan, const Se
     found.why = fmt::format("{} needs the hook", key);
   } else if (profile.backend == profile::Backend::gloo && !may_change_to_gloo(seen)) {
     found.backend = profile::Backend::keep;
-    found.why = seen.came ? "the job does not ask for NCCL" : kNobodyCame;
+    found.why = !seen.came     ? kNobodyCame
+                : !seen.hooked ? "no hook of safelaunch is in its ranks"
+                               : "the job does not ask for NCCL";
   }
   for (const profile::Difference& difference : applied.differences) {
     const std::string& name = difference.name;
@@ -208,7 +210,7 @@ bool may_use_nccl(const SeenOfJob& seen) {
 }
 
 bool may_change_to_gloo(const SeenOfJob& seen) {
-  if (!seen.came) return false;
+  if (!seen.came || !seen.hooked) return false;
   if (seen.backends.empty()) return true;
   return std::ranges::any_of(seen.backends, [&](const std::string& backend) {
     if (backend.empty()) return seen.gpu;  // NCCL for tensors on a GPU, gloo for all others

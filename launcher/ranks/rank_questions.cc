@@ -306,11 +306,14 @@ Failure verdict_of(watch::StallReport report, const RankAnswers& answers) {
   for (const std::string& more : {compared.contradiction, compared.behind_what,
                                   compared.together_in, compared.store_waits, answers.nameless})
     if (!more.empty()) text += "; " + more;
-  // Who makes a group may be wrong as well as who does not come to it.
+  // Who makes a group may be wrong as well as who does not come to it, and who waits behind the
+  // others waits for one of them.
   std::vector<Rank> placed = report.meeting;
   for (const Rank rank : behind.empty() ? verdict.waiting : behind)
     if (std::ranges::find(placed, rank) == placed.end()) placed.push_back(rank);
-  if (placed.empty()) placed = all_with_a_stack(answers);
+  const auto waits = [&](Rank rank) { return report.waiting.contains(rank); };
+  if (placed.empty() || (!behind.empty() && std::ranges::all_of(behind, waits)))
+    placed = all_with_a_stack(answers);
   text += silence_of(behind, report, answers);
   for (const watch::ExceptionTold& told : held_back(answers))
     text += "; " + describe_held_back(told);

@@ -299,6 +299,8 @@ void RunMachine::take_seen(const EndedAttempt& attempt) {
   const bool nobody = ranks.world_size == 0 || (ranks.heard && ranks.backends.empty());
   some_came_ = some_came_ || ranks.nccl.any || attempt.record.training || !nobody;
   seen_.came = some_came_;
+  some_hooked_ = some_hooked_ || ranks.heard || ranks.world_size == 0;
+  seen_.hooked = some_hooked_;
 }
 
 // No attempt is wasted on what a probe has seen fail.

@@ -406,7 +406,8 @@ class RunMachine {
   plan::FormerPort former_port_ = plan::FormerPort::none;
   std::vector<std::string> tried_;
   plan::SeenOfJob seen_;
-  bool some_came_ = false;  // see SeenOfJob::came
+  bool some_came_ = false;    // see SeenOfJob::came
+  bool some_hooked_ = false;  // see SeenOfJob::hooked
   bool by_loopback_ = false;
   std::vector<diagnose::Confirmation> facts_;  // of this host, known before the first attempt
   std::string places_;                   // where the ranks stood in the last attempt, if it hung

@@ -150,6 +150,14 @@ bool Stall::somebody_waits() const {
   return std::ranges::any_of(counters_, [this](const auto& one) { return waits(one.first); });
 }
 
+// The counters know of collectives alone.
+bool Stall::somebody_is_in_a_message() const {
+  return std::ranges::any_of(standing_, [this](Rank rank) {
+    const auto counted = counters_.find(rank);
+    return counted == counters_.end() || !counted->second.waits();
+  });
+}
+
 // As the later stages of a pipeline do whose first one has lost its data.
 bool Stall::waits_for_messages() const {
   return !standing_.empty() && !somebody_meets() &&
@@ -242,6 +250,8 @@ StallReport Stall::report(TimePoint now) const {
                      told_ != Duration::zero()};
   report.unsure = pause_between_questions();
   report.activities = activities_;
+  for (const auto& [rank, reached] : counters_)
+    if (waits(rank)) report.waiting.insert(rank);
   for (const Rank rank : lost_) report.activities[rank] = Activity::dead;
   report.lagging.assign(lost_.begin(), lost_.end());
   report.all_ended = !lost_.empty();
@@ -254,7 +264,7 @@ StallReport Stall::report(TimePoint now) const {
   }
   report.lagging = stopped();
   if (!report.lagging.empty()) return report;
-  if (waits_for_messages()) return report;  // gloo counts them among the collectives
+  if (somebody_is_in_a_message()) return report;  // gloo counts those among the collectives
   report.lagging = lagging(counters_);
   // What a rank that does not answer any more has reached since, nobody knows.
   std::erase_if(report.lagging, [this](Rank rank) { return answered_at_.at(rank) < asked_at_; });

@@ -23,6 +23,7 @@ struct SeenOfJob {
   /// Some rank may have come so far that it communicates, in whatever attempt: only then settings
   /// of communication change anything.
   bool came = true;
+  bool hooked = true;  ///< a hook has spoken in some rank: without one nothing turns NCCL into gloo
 };
 
 /// Whether a variable of NCCL may change anything.

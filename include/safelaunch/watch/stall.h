@@ -45,7 +45,9 @@ struct StallReport {
   /// well go on: a long evaluation, or a loop without an end.
   std::vector<Rank> working{};
   std::vector<Rank> meeting{};  ///< ranks that wait until others make a group with them
-  bool all_ended = false;       ///< the command goes on without its ranks
+  /// Ranks that wait for others: in a collective, a message, or the making of a group.
+  std::set<Rank> waiting{};
+  bool all_ended = false;  ///< the command goes on without its ranks
 };
 
 /// "no output and no collective finished for 10min; rank 3 is behind (41 of 42 collectives begun)".
@@ -126,6 +128,7 @@ class Stall {
   [[nodiscard]] bool output_counts() const;
   [[nodiscard]] bool waits(Rank rank) const;
   [[nodiscard]] bool somebody_waits() const;
+  [[nodiscard]] bool somebody_is_in_a_message() const;
   [[nodiscard]] bool waits_for_messages() const;
   [[nodiscard]] bool awaits_request() const;
   [[nodiscard]] bool stands_still() const;

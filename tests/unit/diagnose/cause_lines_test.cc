@@ -463,7 +463,9 @@ constexpr CauseLine kProofs[] = {
     {"ranks-disagree",
      "  what():  [enforce fail at ../third_party/gloo/gloo/transport/tcp/pair.cc:446] "
      "op.preamble.length <= op.nbytes. 512000 vs 256000"},
-    {"host-oom", "RuntimeError: DataLoader worker (pid 7) is killed by signal: Killed."},
+    {"data-loader-died", "RuntimeError: DataLoader worker (pid 7) is killed by signal: Killed."},
+    {"data-loader-died",
+     "RuntimeError: DataLoader worker (pid 7) is killed by signal: Segmentation fault."},
     {"shm-small",
      "vm:1:1 [0] misc/shmutils.cc:88 NCCL WARN Error: failed to extend /dev/shm/nccl-a to 9637892 "
      "bytes, error: No space left on device (28)"},

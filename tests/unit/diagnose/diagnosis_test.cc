@@ -3,6 +3,7 @@
 
 #include "catch.h"
 #include "evidence_of.h"
+#include "safelaunch/base/format.h"
 
 using namespace safelaunch;
 
@@ -245,10 +246,13 @@ TEST_CASE("a refused loopback connection says nothing of names where all ranks a
   CHECK(diagnosed(evidence).failure.cause == "name-resolution");
 }
 
-TEST_CASE("a DataLoader worker that the kernel killed is told from a rank", "[diagnosis]") {
-  const diagnose::Diagnosis d = diagnosed(with_exceptions(
-      {raised(0, "RuntimeError", "DataLoader worker (pid 7) is killed by signal: Killed.")}));
-  CHECK(d.failure.cause == "host-oom");
+TEST_CASE("a DataLoader worker that was killed is told from a rank", "[diagnosis]") {
+  for (const char* signal : {"Killed", "Segmentation fault"}) {
+    const diagnose::Diagnosis d = diagnosed(with_exceptions(
+        {raised(0, "RuntimeError",
+                fmt::format("DataLoader worker (pid 7) is killed by signal: {}.", signal))}));
+    CHECK(d.failure.cause == "data-loader-died");
+  }
 }
 
 TEST_CASE("a DataLoader worker that died is told before the pipe to it that broke", "[diagnosis]") {

@@ -143,7 +143,7 @@ constexpr NearMiss kNearMisses[] = {
     {"shm-denied", "shm-small",
      "vm:1:1 [0] misc/shmutils.cc:132 NCCL WARN Error while creating shared memory segment "
      "/dev/shm/nccl-PYOXTa (size 9637888), error: No space left on device (28)"},
-    {"shm-small", "none",
+    {"shm-small", "data-loader-died",
      "RuntimeError: DataLoader worker (pid 4711) is killed by signal: Segmentation fault."},
     {"shm-data-loader", "shm-small",
      "vm:1:1 [0] misc/shmutils.cc:88 NCCL WARN Error: failed to extend /dev/shm/nccl-a to 9637892 "
@@ -239,8 +239,8 @@ constexpr NearMiss kNearMisses[] = {
      "process 731 closing signal SIGTERM"},
     {"no-main-guard", "none", "RuntimeError: an attempt was made to start the engine twice"},
     {"fork-after-cuda", "none", "CUDA was initialized in the parent of a forked subprocess"},
-    {"data-loader-died", "host-oom",
-     "RuntimeError: DataLoader worker (pid 7) is killed by signal: Killed."},
+    {"data-loader-died", "shm-small",
+     "RuntimeError: DataLoader worker (pid 7) is killed by signal: Bus error."},
     {"unused-parameters", "none", "Finished reduction of the prior iteration"},
     {"wandb-timeout", "none", "wandb: run initialization took 30 s"},
     {"extension-tools", "none", "ninja: no work to do."},

@@ -42,6 +42,12 @@ TEST_CASE("gloo takes nobody's place where no rank came so far", "[seen_of_job]"
   CHECK_FALSE(may_change_to_gloo(seen));
 }
 
+TEST_CASE("gloo takes nobody's place where no hook is in a rank", "[seen_of_job]") {
+  SeenOfJob seen = asked_for({});
+  seen.hooked = false;  // as behind `env -i`
+  CHECK_FALSE(may_change_to_gloo(seen));
+}
+
 TEST_CASE("gloo can take the place of NCCL alone", "[seen_of_job]") {
   CHECK(may_change_to_gloo(asked_for({})));
   CHECK(may_change_to_gloo(asked_for({"nccl"})));

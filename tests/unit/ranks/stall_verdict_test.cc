@@ -60,6 +60,18 @@ TEST_CASE("a rank of another node that is behind a standstill is named with its 
   CHECK(verdict.missing.front().doing == "on gpu-17");
 }
 
+TEST_CASE("who is behind and waits is told with the place of the rank that is ahead",
+          "[stall_verdict]") {
+  watch::StallReport report{600s, {Rank{0}}, {{Rank{0}, {15, 14}}, {Rank{1}, {16, 15}}}};
+  RankAnswers answers;
+  answers.stacks[Rank{0}].where = "train.py:6 main → backward";
+  answers.stacks[Rank{1}].where = "train.py:13 main → barrier";
+  CHECK_THAT(verdict_of(report, answers).proof, !ContainsSubstring("barrier"));
+  report.waiting = {Rank{0}, Rank{1}};
+  CHECK_THAT(verdict_of(report, answers).proof,
+             ContainsSubstring("rank 1 is in train.py:13 main → barrier"));
+}
+
 TEST_CASE("a standstill in which all ranks wait in one collective names it", "[stall_verdict]") {
   RankAnswers answers;
   for (const Rank rank : {Rank{0}, Rank{1}})

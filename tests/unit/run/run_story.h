@@ -32,6 +32,7 @@ inline AttemptRecord hung_in(Stage stage) {
   verdict.missing = {{.rank = Rank{1}}};
   record.verdict = verdict;
   record.ranks.world_size = 2;
+  record.ranks.heard = true;
   record.ranks.backends = {"nccl"};
   return record;
 }
@@ -41,6 +42,7 @@ inline AttemptRecord failed_in_nccl() {
   AttemptRecord record;
   record.command = Exited{1};
   record.ranks.world_size = 2;
+  record.ranks.heard = true;
   record.ranks.backends = {"nccl"};
   record.ranks.nccl.version = some_nccl();
   record.ranks.nccl.any = true;

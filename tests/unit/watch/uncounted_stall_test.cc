@@ -96,6 +96,22 @@ TEST_CASE("who waits for messages stands still though nobody waits in a collecti
   CHECK(told_after(Uncounted::serves) == kNever);  // a server's worker waits for the next request
 }
 
+TEST_CASE("where a rank stands in a message, nobody is behind by the count of collectives",
+          "[stall]") {
+  Stall stall({10min}, kStallStart, 2);
+  std::optional<StallReport> told;
+  for (TimePoint now = kStallStart; !told && now < kStallStart + 2h; now += 1min) {
+    const auto action = stall.tick(now);
+    if (action && std::holds_alternative<StallReport>(*action))
+      told = std::get<StallReport>(*action);
+    stall.on_counters(Rank{0}, {}, now, Uncounted::stands);        // in recv
+    stall.on_counters(Rank{1}, {77, 76}, now, Uncounted::stands);  // in a barrier, after 76 sends
+  }
+  REQUIRE(told);
+  CHECK(told->lagging.empty());
+  CHECK(told->waiting == std::set{Rank{0}, Rank{1}});
+}
+
 TEST_CASE("a stage that is stopped is behind those that wait for its messages", "[stall]") {
   Stall stall({5min}, kStallStart, 2);
   std::optional<StallReport> report;
