@@ -36,9 +36,13 @@ Result<void> check_chains(const profile::Config& config, const Environment& envi
   return {};
 }
 
+bool is_of_host(const std::string& file) {
+  return profile::config_places(file, {}).back().whose == profile::ConfigPlace::Whose::host;
+}
+
 std::vector<profile::LockedKey> locks_over(const std::string& file) {
+  if (is_of_host(file)) return {};
   const std::vector<profile::ConfigPlace> places = profile::config_places(file, {});
-  if (places.back().whose == profile::ConfigPlace::Whose::host) return {};  // it is the host's own
   const auto host = profile::read_layers(std::span(places).first(1)).front();
   return host.config ? host.config->locks : std::vector<profile::LockedKey>();
 }
@@ -72,6 +76,11 @@ Result<std::string> check_config(const profile::YamlNode& root, const std::strin
   for (const profile::Rules* rules : all_rules(*config))
     for (const std::string& warning : profile::warnings_for(rules->variables.env))
       text += tr("warning: {}", tr(warning)) + "\n";
+  if (root.find("lock") != nullptr && !is_of_host(file))
+    text +=
+        tr("note: lock: holds in /etc/safelaunch/safelaunch.yaml alone; a run refuses this file "
+           "elsewhere") +
+        "\n";
   if (const auto why = profile::what_needs_trust(root))
     text += tr("note: {}, so it holds only where somebody names it, in ~/.config/safelaunch or in "
                "/etc/safelaunch; as ./safelaunch.yaml it is passed over",

@@ -86,6 +86,8 @@ int tell_of_config(std::span<const std::string> words) {
   if (const auto status = settle(kConfigVerb, words, &given, rest)) return *status;
   const Result<ConfigWish> wish = config_wish(rest);
   if (!wish) return refuse(wish.error());
+  if (given.json && wish->show == ConfigWish::Show::check)
+    return refuse({Errc::usage, "config check has no JSON; config show and config path have"});
   const Environment environment = current_environment();
   const auto layers = profile::read_layers(profile::config_places({}, environment));
   switch (wish->show) {

@@ -54,6 +54,11 @@ int tell_of_profiles(std::span<const std::string> words) {
   if (const auto status = settle(kProfilesVerb, words, &given, rest)) return *status;
   const Result<ProfilesWish> wish = profiles_wish(rest);
   if (!wish) return refuse(wish.error());
+  const bool has_json = wish->show == Show::list || wish->show == Show::one ||
+                        wish->show == Show::schema_of_profile ||
+                        wish->show == Show::schema_of_config;  // JSON in any case
+  if (given.json && !has_json)
+    return refuse(wrong_words(fmt::format("{} has no JSON; list and show have", rest.front())));
   profile::ProfileLibrary library = profile::ProfileLibrary::standard(current_environment());
   switch (wish->show) {
     case Show::list: return list(library, given.json);

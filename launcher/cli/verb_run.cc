@@ -66,8 +66,8 @@ Result<void> check_places(const settings::RunOptions& options) {
   const auto& logs = options.log_dir;
   if (std::filesystem::exists(logs, none) && !std::filesystem::is_directory(logs, none))
     return Error{Errc::usage, fmt::format("--log-dir {}: is no folder", logs.native())};
-  if (!options.dry_run && !options.metrics.empty()) {
-    const Result<std::string> doubt = run::check_metrics_file(options.metrics);
+  if (!options.metrics.empty()) {
+    const Result<std::string> doubt = run::check_metrics_file(options.metrics, !options.dry_run);
     if (!doubt) return doubt.error();
     if (!doubt->empty()) warn(*doubt);
   }

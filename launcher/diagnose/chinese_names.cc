@@ -18,28 +18,59 @@ namespace {
 
 using Word = std::string;
 
-/// What people say, in small letters and without blanks, and what they mean: first matches first.
-constexpr std::array<std::pair<std::string_view, const char*>, 28> kChineseNames{{
-    {"共享内存", cause::kShmSmall},       {"爆显存", cause::kGpuOom},
-    {"显存爆", cause::kGpuOom},           {"显存不", cause::kGpuOom},
-    {"显存溢出", cause::kGpuOom},         {"爆内存", cause::kHostOom},
-    {"内存爆", cause::kHostOom},          {"内存不", cause::kHostOom},
-    {"内存溢出", cause::kHostOom},        {"端口被占", cause::kPortTaken},
-    {"端口占用", cause::kPortTaken},      {"端口冲突", cause::kPortTaken},
-    {"少一个节点", cause::kNodesMissing}, {"少了一个节点", cause::kNodesMissing},
-    {"节点没", cause::kNodesMissing},     {"少一个", cause::kRankMissing},
-    {"少了一个", cause::kRankMissing},    {"缺一个", cause::kRankMissing},
-    {"缺了一个", cause::kRankMissing},    {"少1个", cause::kRankMissing},
-    {"少了1个", cause::kRankMissing},     {"进程没", cause::kRankMissing},
-    {"rank没", cause::kRankMissing},      {"训练卡住", cause::kTrainingStalled},
-    {"初始化卡住", cause::kInitStuck},    {"启动卡住", cause::kStartStuck},
-    {"卡住", cause::kCollectiveStuck},    {"连不上", cause::kConnectFailed},
+/// Words of which the catalogue has nothing, though titles share characters with them.
+constexpr const char* kOfNoCause = nullptr;
+
+/// What people say, in small letters and without blanks or 已 (already), and what they mean: first
+/// matches first.
+constexpr std::array<std::pair<std::string_view, const char*>, 38> kChineseNames{{
+    {"共享内存", cause::kShmSmall},
+    {"爆显存", cause::kGpuOom},
+    {"显存爆", cause::kGpuOom},
+    {"显存不", cause::kGpuOom},
+    {"显存溢出", cause::kGpuOom},
+    {"爆内存", cause::kHostOom},
+    {"内存爆", cause::kHostOom},
+    {"内存不", cause::kHostOom},
+    {"内存溢出", cause::kHostOom},
+    {"端口被占", cause::kPortTaken},
+    {"端口占用", cause::kPortTaken},
+    {"端口冲突", cause::kPortTaken},
+    {"少一个节点", cause::kNodesMissing},
+    {"少了一个节点", cause::kNodesMissing},
+    {"节点没", cause::kNodesMissing},
+    {"少一个", cause::kRankMissing},
+    {"少了一个", cause::kRankMissing},
+    {"缺一个", cause::kRankMissing},
+    {"缺了一个", cause::kRankMissing},
+    {"少1个", cause::kRankMissing},
+    {"少了1个", cause::kRankMissing},
+    {"进程没", cause::kRankMissing},
+    {"rank没", cause::kRankMissing},
+    {"训练卡住", cause::kTrainingStalled},
+    {"初始化卡住", cause::kInitStuck},
+    {"启动卡住", cause::kStartStuck},
+    {"卡住", cause::kCollectiveStuck},
+    {"连不上", cause::kConnectFailed},
+    {"地址被占", cause::kPortTaken},
+    {"地址在使用", cause::kPortTaken},
+    {"端口在使用", cause::kPortTaken},
+    {"拒绝连接", cause::kConnectFailed},
+    {"连接被拒", cause::kConnectFailed},
+    {"连接拒绝", cause::kConnectFailed},
+    {"网络不通", cause::kConnectFailed},
+    {"网络不可达", cause::kConnectFailed},
+    {"被杀", cause::kHostOom},
+    {"权限", kOfNoCause},
 }};
 
 /// The text in small letters, without blanks, and with one word for each thing that has several.
 std::string plainly(std::string_view text) {
   std::string plain = lower(text);
   std::erase(plain, ' ');
+  constexpr std::string_view kAlready = "已";
+  for (auto at = plain.find(kAlready); at != std::string::npos; at = plain.find(kAlready))
+    plain.erase(at, kAlready.size());
   constexpr std::array<std::string_view, 5> kHangs{"卡死", "挂起", "挂住", "hang住", "不动了"};
   for (const std::string_view word : kHangs)
     for (auto at = plain.find(word); at != std::string::npos; at = plain.find(word))
@@ -120,6 +151,7 @@ std::vector<const Cause*> causes_in_chinese(std::string_view words, const Catalo
   const std::string plain = plainly(words);
   const auto named = std::ranges::find_if(
       kChineseNames, [&](const auto& name) { return plain.find(name.first) != std::string::npos; });
+  if (named != kChineseNames.end() && named->second == kOfNoCause) return causes;
   if (named != kChineseNames.end()) causes.push_back(&catalogue.at(named->second));
   std::vector<Titled> titles = titles_of(catalogue);
   weigh(words_of(words), titles);

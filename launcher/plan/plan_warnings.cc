@@ -71,8 +71,12 @@ void warn_of_variables(RunPlan& plan) {
   for (const auto& [name, setting] : plan.overrides.env)
     if (auto warning = profile::warning_for(name, setting.value))
       plan.warnings.push_back("--set: " + *warning);
+  // In place of port 0 the job gets a free one.
+  const bool gets_a_port = plan.port_policy() == job::PortPolicy::choose &&
+                           plan.options.port.how != settings::PortWish::How::keep;
   for (const job::CommandWarning& warning : plan.command.warnings)
-    plan.warnings.push_back(warning.text);
+    if (warning.id != job::Warning::port_zero || !gets_a_port)
+      plan.warnings.push_back(warning.text);
 }
 
 // A launcher's ranks write to one pipe: only the launcher can tell which rank wrote a line.

@@ -57,7 +57,7 @@ std::string writer_beside_us(const std::filesystem::path& file, std::string_view
 
 }  // namespace
 
-Result<std::string> check_metrics_file(const std::filesystem::path& file) {
+Result<std::string> check_metrics_file(const std::filesystem::path& file, bool may_write) {
   constexpr std::size_t kBeginning = 512;
   const auto refused = [&](std::string_view why) {
     return Error{Errc::usage, fmt::format("--metrics {}: {}", file.native(), why)};
@@ -68,6 +68,7 @@ Result<std::string> check_metrics_file(const std::filesystem::path& file) {
   const bool is_ours = text && (text->empty() || text->starts_with("# HELP safelaunch_"));
   if (std::filesystem::exists(std::filesystem::symlink_status(file, none)) && !is_ours)
     return refused("holds no figures of safelaunch; it was left as it is");
+  if (!may_write) return "";
   std::string beside = file.native() + ".XXXXXX";
   const UniqueFd made(::mkostemp(beside.data(), O_CLOEXEC));
   if (!made) return refused(std::strerror(errno));

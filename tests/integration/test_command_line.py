@@ -137,6 +137,28 @@ class CommandLine(SafelaunchTest):
         self.assertFalse((self.folder / "ran").exists())
         self.assertEqual((self.folder / "mine.txt").read_text(), "mine")
 
+    def test_what_would_have_no_effect_is_refused(self):
+        for words, why in [(["--devices", "0-1", "--nproc-per-node", "2", "true"], "'0-1' is not among the GPUs"),
+                           (["--master-addr", "http://x:5", "--nproc-per-node", "2", "true"], "'http://x:5' is no host"),
+                           (["--master-port", "24101", "--port", "24102", "--nproc-per-node", "2", "true"], "both name the port"),
+                           (["--metrics=x", "--dry-run", "true"], "node_exporter reads only names in .prom")]:
+            with self.subTest(words):
+                self.assertIn(why, self.run_words(*words, status=64))
+
+    def test_an_option_that_a_verbs_word_has_not_is_refused(self):
+        for verb in (["config", "check"], ["profiles", "names"], ["profiles", "env", "basic"]):
+            with self.subTest(verb):
+                done = subprocess.run([SAFELAUNCH, *verb, "--json"], env=self.environment(), capture_output=True, text=True)
+                self.assertEqual(done.returncode, 64)
+                self.assertIn(f"{' '.join(verb[:2])} has no JSON", done.stderr)
+
+    def test_port_0_of_a_launcher_is_no_mistake_where_a_free_port_takes_its_place(self):
+        launch = ["deepspeed", "--num_gpus", "2", "--master_port", "0", "t.py"]
+        for port, told in ([], False), (["--port", "keep"], True):
+            done = subprocess.run([SAFELAUNCH, "--dry-run", *port, *launch], env=self.environment(), cwd=self.folder,
+                                  capture_output=True, text=True)
+            self.assertEqual("port 0 means nothing" in done.stdout + done.stderr, told, done.stdout + done.stderr)
+
     def test_a_script_that_is_not_there_is_told(self):
         self.assertIn("no file nowhere.py", self.run_words("nowhere.py", status=127))
 

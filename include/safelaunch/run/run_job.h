@@ -16,6 +16,8 @@ namespace safelaunch::run {
 /// Whether a run may keep its figures in the file of `--metrics`, asked before the job. Gives a
 /// warning where another run writes it, too; empty: there is none. Errors: a name that
 /// node_exporter does not read, a folder that cannot be written, a file that holds something else.
-[[nodiscard]] Result<std::string> check_metrics_file(const std::filesystem::path& file);
+/// Where it may not write, the folder is not tried.
+[[nodiscard]] Result<std::string> check_metrics_file(const std::filesystem::path& file,
+                                                     bool may_write);
 
 }  // namespace safelaunch::run

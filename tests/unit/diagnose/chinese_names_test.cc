@@ -24,7 +24,10 @@ TEST_CASE("Chinese words name the cause that people mean by them", "[chinese]") 
   CHECK(named("主节点少一个进程") == "rank-missing");
   CHECK(named("少了 1 个 rank") == "rank-missing");
   CHECK(named("卡住") == "collective-stuck");
-  CHECK(named("端口被占用") == "port-taken");
+  for (const char* taken : {"端口被占用", "端口已被占用", "地址已被占用", "地址已在使用"})
+    CHECK(named(taken) == "port-taken");
+  for (const char* cut_off : {"拒绝连接", "连接被拒绝", "网络不通", "网络不可达"})
+    CHECK(named(cut_off) == "connect-failed");
   CHECK(named("显存不足") == "gpu-oom");
   CHECK(named("爆显存了") == "gpu-oom");
   CHECK(named("共享内存不够") == "shm-small");
