@@ -35,7 +35,9 @@ constexpr std::array kStatuses{
 
 // These variables stand in no table of options.
 constexpr std::array kVariables{
-    StatusRow{"SAFELAUNCH=off", "safelaunch becomes the command of a run, and does nothing else"},
+    StatusRow{"SAFELAUNCH=off",
+              "safelaunch becomes the command of a run, and does nothing else; 0, false and no say "
+              "the same"},
     StatusRow{"SAFELAUNCH_KEEP=1",
               "in the environment of a process that a job starts: the process goes on when the job "
               "ends"},

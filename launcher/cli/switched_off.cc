@@ -2,11 +2,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/base/variable_names.h"
 #include "safelaunch/launch/find_program.h"
 #include "safelaunch/plan/plan.h"
@@ -59,8 +62,9 @@ Error become(const std::string& program, std::vector<std::string> words) {
 }  // namespace
 
 bool is_switched_off() {
+  constexpr std::array<std::string_view, 4> kOff{"off", "0", "false", "no"};
   const char* switched = std::getenv("SAFELAUNCH");
-  return switched != nullptr && std::strcmp(switched, "off") == 0;
+  return switched != nullptr && std::ranges::find(kOff, lower(switched)) != kOff.end();
 }
 
 std::optional<int> become_command(const Verb& verb, std::span<const std::string> words) {

@@ -74,6 +74,19 @@ Result<void> check_places(const settings::RunOptions& options) {
   return plan::check_json_file(plan::json_file(options));
 }
 
+// "--ranks 9: …" was perhaps written as SAFELAUNCH_RANKS, or in a file.
+Error by_its_origin(Error error, const settings::Settings& given) {
+  for (const auto& [name, setting] : given) {
+    const std::string option = "--" + name;
+    const std::string_view rest =
+        std::string_view(error.message)
+            .substr(error.message.starts_with(option) ? option.size() : error.message.size());
+    if (!rest.starts_with(' ') && !rest.starts_with(':')) continue;
+    return {error.code, setting.origin + std::string(rest)};
+  }
+  return error;
+}
+
 // The records of earlier runs are tidied when the job is over, so that it never waits for it.
 int run_and_tidy(plan::RunPlan plan) {
   const report::KeepLimits limits = keep_limits(plan.options);
@@ -111,9 +124,10 @@ int run_command(std::span<const std::string> words) {
   if (options->wants_help) return answer(general_help());
   set_verbosity(options->verbosity);
   if (const Result<void> places = check_places(*options); !places) return refuse(places.error());
+  const settings::Settings given = options->given;
   Result<plan::RunPlan> plan =
       plan::make_plan(std::move(*options), std::move(configuration), environment);
-  if (!plan) return refuse(plan.error());
+  if (!plan) return refuse(by_its_origin(plan.error(), given));
   if (plan->options.interactive) {
     const Result<Wish> wish = ask_for_profile(*plan);
     if (!wish) return refuse(wish.error());

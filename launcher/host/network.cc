@@ -193,8 +193,11 @@ Route route_to(const std::string& address) {
 }
 
 bool is_this_host(const std::string& name) {
-  return is_loopback_name(name) || name == read_hostname() ||
-         route_to(name).kind == Route::Kind::local;
+  const auto first_label = [](const std::string& host) { return host.substr(0, host.find('.')); };
+  const Route::Kind route = route_to(name).kind;
+  const bool is_address = route != Route::Kind::unknown;
+  return is_loopback_name(name) || route == Route::Kind::local ||
+         (!is_address && first_label(name) == first_label(read_hostname()));
 }
 
 namespace {

@@ -107,7 +107,7 @@ Result<job::SpawnOptions> spawn_options(const settings::RunOptions& options,
   job::SpawnOptions result;
   if (!options.nproc_per_node.empty()) {
     const Result<job::ProcessCount> count = job::parse_process_count(options.nproc_per_node);
-    if (!count) return count.error();
+    if (!count) return Error{count.error().code, "--nproc-per-node: " + count.error().message};
     if (const int* number = std::get_if<int>(&*count); number && *number > kMostRanksOfANode)
       return Error{Errc::usage, fmt::format("--nproc-per-node {}: a node has at most {} ranks",
                                             *number, kMostRanksOfANode)};

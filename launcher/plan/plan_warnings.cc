@@ -47,6 +47,19 @@ void warn_of_idle_options(RunPlan& plan) {
           fmt::format("--{} has no effect: no agents of other nodes take part in this job", name));
 }
 
+// The two that stand in no table of options: whoever misspells them would never know.
+void warn_of_own_variables(RunPlan& plan) {
+  constexpr std::array<std::string_view, 5> kOn{"", "on", "1", "true", "yes"};
+  const std::string switched = lower(value_or(plan.environment, "SAFELAUNCH"));
+  if (std::ranges::find(kOn, switched) == kOn.end())
+    plan.warnings.push_back(
+        fmt::format("SAFELAUNCH={} switches nothing; SAFELAUNCH=off does", switched));
+  const std::string language = lower(value_or(plan.environment, "SAFELAUNCH_LANG"));
+  if (!language.empty() && !language.starts_with("en") && !language.starts_with("zh"))
+    plan.warnings.push_back(
+        fmt::format("SAFELAUNCH_LANG={} is no language of safelaunch's; en and zh are", language));
+}
+
 }  // namespace
 
 // Where one of the two is a setting, the command line's word decides.
@@ -71,6 +84,7 @@ void warn_of_variables(RunPlan& plan) {
   for (const auto& [name, setting] : plan.overrides.env)
     if (auto warning = profile::warning_for(name, setting.value))
       plan.warnings.push_back("--set: " + *warning);
+  warn_of_own_variables(plan);
   // In place of port 0 the job gets a free one.
   const bool gets_a_port = plan.port_policy() == job::PortPolicy::choose &&
                            plan.options.port.how != settings::PortWish::How::keep;

@@ -17,15 +17,20 @@ bool is_alive(const std::pair<const Rank, watch::RankState>& rank) {
 // A process of the job may claim any world.
 constexpr std::size_t kMostUnseen = 1'000;
 
-// The ranks that meet know how many they are to be.
+// The ranks that meet know how many they are to be. One that has ended came to an earlier meeting.
 watch::StallReport with_unseen(watch::StallReport report,
                                const std::map<Rank, watch::RankState>& ranks) {
   int world = 0;
   for (const Rank rank : report.meeting)
     if (const auto known = ranks.find(rank); known != ranks.end())
       world = std::max(world, known->second.claimed_world.value_or(0));
+  const auto has_come = [&](Rank rank) {
+    const auto known = ranks.find(rank);
+    return (known != ranks.end() && known->second.alive()) ||
+           std::ranges::find(report.lagging, rank) != report.lagging.end();
+  };
   for (int rank = 0; rank < world && report.lagging.size() < kMostUnseen; ++rank)
-    if (!ranks.contains(Rank{rank})) report.lagging.push_back(Rank{rank});
+    if (!has_come(Rank{rank})) report.lagging.push_back(Rank{rank});
   return report;
 }
 

@@ -158,10 +158,11 @@ void AttemptMachine::take(const TrainingStalled& event, TimePoint now) {
   actions_.push_back(AskRanks{kAnswersWithin});
 }
 
-// Where it is over before the ranks have answered, nobody has heard of it.
+// Where it is over before the ranks have answered, nobody has heard of it. Collectives that can
+// never meet have failed by a timeout of their own: gloo counts those among the finished.
 void AttemptMachine::take(const TrainingMoves& event, TimePoint) {
   auto* running = std::get_if<Running>(&state_);
-  if (running == nullptr) return;
+  if (running == nullptr || never_meet_) return;
   stands_since_.reset();
   outcome_.standstill.clear();
   outcome_.timed_out.reset();
@@ -237,6 +238,7 @@ report::record::Stall line_of(Failure verdict, const ranks::RankAnswers& answers
 void AttemptMachine::tell_stall(const watch::StallReport& report, const ranks::RankAnswers& answers,
                                 TimePoint now) {
   const Failure verdict = ranks::verdict_of(report, answers);
+  never_meet_ = !watch::compare(answers.collectives).contradiction.empty();
   using report::record::Stall;
   if (!report.working.empty()) return tell(line_of(verdict, answers, Stall::kWorks));
   outcome_.standstill = describe(verdict);

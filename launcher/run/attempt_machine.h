@@ -286,7 +286,8 @@ class AttemptMachine {
   };
   std::optional<PassedOn> passed_on_;      ///< the last signal that ends nothing by itself
   std::optional<TimePoint> stands_since_;  ///< at the latest, where the training stands still
-  bool trained_ = false;                ///< the job has trained, or may have, as the verdict said
+  bool never_meet_ = false;  ///< the collectives in which the ranks stand still, as was told last
+  bool trained_ = false;     ///< the job has trained, or may have, as the verdict said
   std::vector<AttemptAction> actions_;  ///< the actions of the present call
 };
 

@@ -145,6 +145,14 @@ class CommandLine(SafelaunchTest):
             with self.subTest(words):
                 self.assertIn(why, self.run_words(*words, status=64))
 
+    def test_a_variable_of_safelaunchs_own_that_means_nothing_is_told(self):
+        said = "\n".join(self.run_words("--dry-run", "true", SAFELAUNCH="bogus", SAFELAUNCH_LANG="xx"))
+        for name in ("SAFELAUNCH=bogus switches nothing", "SAFELAUNCH_LANG=xx is no language"):
+            self.assertIn(name, said)
+        for switched in ("off", "OFF", "0", "false"):
+            self.assertEqual(self.run_words("true", SAFELAUNCH=switched), [])
+            self.assertFalse((self.folder / "run").exists(), switched)
+
     def test_an_option_that_a_verbs_word_has_not_is_refused(self):
         for verb in (["config", "check"], ["profiles", "names"], ["profiles", "env", "basic"]):
             with self.subTest(verb):

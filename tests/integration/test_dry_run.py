@@ -158,16 +158,23 @@ class DryRun(SafelaunchTest):
         self.assertIn("there is no script nofile.py", self.plan("torchrun", "--nproc_per_node", "2", "nofile.py")[1]["warnings"])
 
     def test_the_chain_is_shown_as_far_as_the_options_let_it_go(self):
-        def chain(*words):
-            plan = self.plan("--profile", "basic,conservative,no-shm,gloo-fallback", *words, "train.py")[1]
+        def chain(*words, last="gloo-fallback"):
+            plan = self.plan("--profile", "basic,conservative,no-shm," + last, *words, "train.py")[1]
             return [entry["profile"] for entry in plan["chain"]], plan
         self.assertEqual(chain()[0], ["basic", "conservative", "no-shm", "gloo-fallback"])
         tried, plan = chain("--only")
         self.assertEqual((tried, plan["max_attempts"], plan["never_tried"]["no-shm"]), (["basic"], 1, "--only"))
         tried, plan = chain("--max-attempts", "2")
         self.assertEqual((tried, plan["only_if_it_heals"]), (["basic", "conservative"], ["no-shm", "gloo-fallback"]))
-        tried, plan = chain("--fail-on-slow")
-        self.assertEqual((tried, list(plan["never_tried"])), (["basic", "conservative", "no-shm"], ["gloo-fallback"]))
+        (self.folder / "slow.yaml").write_text("cost: large\nenv: {MODE: slow}\n")
+        tried, plan = chain("--fail-on-slow", last=str(self.folder / "slow.yaml"))
+        self.assertEqual((tried, list(plan["never_tried"])), (["basic", "conservative", "no-shm"], ["slow"]))
+
+    @unittest.skipIf(os.path.exists("/dev/nvidiactl"), "here is a GPU, beside which gloo is slow")
+    def test_without_a_gpu_gloo_is_not_slow(self):
+        plan = self.plan("--profile", "basic,gloo-fallback", "--fail-on-slow", "train.py")[1]
+        self.assertEqual([(entry["profile"], entry["cost"]) for entry in plan["chain"]],
+                         [("basic", "none"), ("gloo-fallback", "none")])
 
     @unittest.skipIf(os.path.exists("/dev/nvidiactl"), "here is a GPU, and NCCL may be what fails")
     def test_profiles_that_would_change_nothing_here_are_shown_as_a_run_passes_them_over(self):

@@ -1,3 +1,4 @@
+#include "safelaunch/host/identity.h"
 #include "safelaunch/host/network.h"
 
 #include <arpa/inet.h>
@@ -72,6 +73,19 @@ TEST_CASE("the loopback's address is local, and a word is none", "[route]") {
   CHECK(route.kind == Route::Kind::local);
   CHECK(route.interface == "lo");
   CHECK(route_to("localhost").kind == Route::Kind::unknown);
+}
+
+TEST_CASE("an address or a name is this host's only where that is proved", "[reach]") {
+  const std::string own = read_hostname();
+  for (const std::string& name : {std::string("127.0.0.1"), std::string("localhost"), own,
+                                  own.substr(0, own.find('.')) + ".cluster.example"}) {
+    INFO(name);
+    CHECK(is_this_host(name));
+  }
+  for (const char* name : {"192.0.2.9", "2001:db8::9", "another-host", ""}) {
+    INFO(name);
+    CHECK_FALSE(is_this_host(name));
+  }
 }
 
 TEST_CASE("the loopback interface is among all", "[interfaces]") {

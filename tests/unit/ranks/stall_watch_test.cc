@@ -27,6 +27,8 @@ class Training {
               on_question();
             }) {}
 
+  /// It waits, in the store, for others to make a group with it.
+  void meets(Rank rank) { watch.answered(rank, {0, {}, {}, watch::Uncounted::meets}); }
   void answer(Rank rank, std::int64_t called, std::int64_t finished) {
     watch.answered(rank, {0, {{"world", {called, called, finished}}}, {}});
   }
@@ -67,6 +69,21 @@ TEST_CASE("a silent job is asked twice and then reported, with the rank that is 
   training.run_until([&] { return !training.reports.empty(); });
 
   CHECK(training.asked == std::vector<int>{1, 2});
+  CHECK(training.reports.front().lagging == std::vector<Rank>{Rank{1}});
+}
+
+TEST_CASE("who came to an earlier meeting and has ended is awaited at the next one",
+          "[stall_watch]") {
+  Training training(kSoon);
+  for (const int rank : {0, 1}) {
+    watch::RankState& state = training.ranks[Rank{rank}];
+    state.claim({70 + rank, 1}, watch::RankEvidence::hook);
+    state.claimed_world = 2;
+  }
+  training.ranks[Rank{1}].exit({71, 1}, Exited{0}, Clock::now());
+  training.on_question = [&] { training.meets(Rank{0}); };
+  training.watch.begin(2);
+  training.run_until([&] { return !training.reports.empty(); });
   CHECK(training.reports.front().lagging == std::vector<Rank>{Rank{1}});
 }
 

@@ -300,6 +300,24 @@ TEST_CASE("the end of a standstill of which nobody was told is not told", "[atte
   CHECK(attempt.said().find("training goes on, after 12min") != std::string::npos);
 }
 
+TEST_CASE("a standstill in collectives that never meet does not end by their timeout",
+          "[attempt]") {
+  Told attempt;
+  ranks::RankAnswers answers;
+  for (const auto& [rank, operation] : {std::pair{0, "broadcast"}, std::pair{1, "reduce"}}) {
+    watch::RankCollectives& seen = answers.collectives[Rank{rank}];
+    seen.told = true;
+    seen.last = {{"0", 31, operation, watch::CollectiveSeen::State::started}};
+    seen.members["0"] = {Rank{0}, Rank{1}};
+  }
+  attempt.on(TrainingBegan{});
+  attempt.on(TrainingStalled{{600s, {}, {}}});
+  attempt.ranks_answer(answers);
+  attempt.on(TrainingMoves{720s});
+  CHECK(attempt.said().find("is broadcast on rank 0, but reduce on rank 1") != std::string::npos);
+  CHECK(attempt.said().find("goes on") == std::string::npos);
+}
+
 TEST_CASE("RAS that answers first is waited for no longer, its ranks are", "[attempt]") {
   Told attempt;
   attempt.on(VerdictFell{hung(), false, true});
