@@ -51,7 +51,8 @@ void warn_of_idle_options(RunPlan& plan) {
 void warn_of_own_variables(RunPlan& plan) {
   constexpr std::array<std::string_view, 5> kOn{"", "on", "1", "true", "yes"};
   const std::string switched = lower(value_or(plan.environment, "SAFELAUNCH"));
-  if (std::ranges::find(kOn, switched) == kOn.end())
+  const bool is_path = switched.find('/') != std::string::npos;  // a script's own variable
+  if (!is_path && std::ranges::find(kOn, switched) == kOn.end())
     plan.warnings.push_back(
         fmt::format("SAFELAUNCH={} switches nothing; SAFELAUNCH=off does", switched));
   const std::string language = lower(value_or(plan.environment, "SAFELAUNCH_LANG"));
