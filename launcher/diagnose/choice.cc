@@ -219,8 +219,8 @@ CauseChoice of_absence(const Case& now) {
     const bool in_order = ended->status && succeeded(*ended->status);
     return the(now, in_order ? cause::kRankLeft : cause::kRankDied, Certainty::confirmed);
   }
-  for (const char* cause :
-       {cause::kRankNotStarted, cause::kLockAcrossCollective, cause::kLockLeft, cause::kChildDied})
+  for (const char* cause : {cause::kRankNotStarted, cause::kDifferentStores,
+                            cause::kLockAcrossCollective, cause::kLockLeft, cause::kChildDied})
     if (proved(now.evidence, cause)) return the(now, cause, Certainty::confirmed);
   for (const MissingRank& one : missing)
     if (const Cause* cause = shown_by_stack(now.catalogue, one)) return {cause, Certainty::matched};

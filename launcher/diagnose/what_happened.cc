@@ -66,12 +66,14 @@ std::string without_sleep(std::string_view doing) {
 /// Whether the places of ranks stand in the sentence, or have lines of their own beside it.
 enum class Places { in_sentence, on_their_own };
 
-/// "It was idling in train.py:12 load_data, on gpu-1." Empty where nothing is known but that it was
+bool is_never_seen(const MissingRank& missing) {
+  return !missing.known && missing.doing.starts_with(kNeverSeen);
+}
+
+/// "idling in train.py:12 load_data, on gpu-1". Empty where nothing is known but that it was
 /// missing.
-std::string state_of(const MissingRank& missing, const std::string& who, Places places) {
-  if (missing.activity == Activity::dead) return {};
-  if (!missing.known && missing.doing.starts_with(kNeverSeen))
-    return fmt::format(" No process that safelaunch sees came as rank {}.", missing.rank.value);
+std::string state_of(const MissingRank& missing, Places places) {
+  if (missing.activity == Activity::dead || is_never_seen(missing)) return {};
   const bool elsewhere = missing.where.empty() || places == Places::on_their_own;
   const std::string place = elsewhere ? "" : " in " + missing.where;
   const std::string doing = missing.where.empty() ? missing.doing : without_sleep(missing.doing);
@@ -81,7 +83,7 @@ std::string state_of(const MissingRank& missing, const std::string& who, Places 
   else if (!place.empty())
     known.push_back(place.substr(1));
   if (!doing.empty()) known.push_back(doing);
-  return known.empty() ? "" : fmt::format(" {} was {}.", who, join(known, ", "));
+  return join(known, ", ");
 }
 
 /// If more ranks are missing, only the first is described.
@@ -102,10 +104,22 @@ std::span<const MissingRank> told_of(const std::vector<MissingRank>& missing) {
 }
 
 std::string states_of(const std::vector<MissingRank>& missing, Places places) {
+  std::vector<AlikeRanks> states;
+  std::vector<Rank> unseen;
+  for (const MissingRank& one : told_of(missing)) {
+    if (is_never_seen(one)) unseen.push_back(one.rank);
+    if (std::string state = state_of(one, places); !state.empty())
+      add_alike(states, one.rank, std::move(state));
+  }
   std::string text;
-  for (const MissingRank& one : told_of(missing))
-    text +=
-        state_of(one, missing.size() == 1 ? "It" : fmt::format("Rank {}", one.rank.value), places);
+  for (const auto& [state, ranks] : states) {
+    const bool one = ranks.size() == 1;
+    const bool all = ranks.size() == missing.size();
+    const std::string who = all ? (one ? "It" : "They") : capital(ranks_in_words(ranks));
+    text += fmt::format(" {} {} {}.", who, one ? "was" : "were", state);
+  }
+  if (!unseen.empty())
+    text += fmt::format(" No process that safelaunch sees came as {}.", ranks_in_words(unseen));
   return text;
 }
 

@@ -25,18 +25,12 @@ std::string first_of(const std::vector<std::string>& addresses) {
   return addresses.empty() ? std::string() : addresses.front();
 }
 
-// "gpu-0:29400" and "[fd00::1]:29400".
-std::string host_of(std::string_view endpoint) {
-  if (endpoint.starts_with('[')) return std::string(endpoint.substr(1, endpoint.find(']') - 1));
-  return std::string(endpoint.substr(0, endpoint.rfind(':')));
-}
-
 // A launcher's nodes may have no numbers (torchrun's c10d): the one whose address all are given is
 // the first.
 bool keeps_board(const plan::PartyPlan& party) {
   if (party.address.backend != agree::Address::Backend::tcp) return false;
   if (party.placement.node) return *party.placement.node == 0;
-  const std::string name = host_of(party.address.hosts.front());
+  const std::string name = host::host_of(party.address.hosts.front());
   const std::string address =
       host::is_address(name) ? name : first_of(host::look_up(name, kNamesWithin).addresses);
   return host::is_loopback_address(address) ||

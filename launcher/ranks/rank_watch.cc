@@ -101,6 +101,13 @@ std::string unopened_store(const std::map<Rank, std::string>& knocking,
   return found == knocking.end() ? std::string() : found->second;
 }
 
+std::set<std::string> stores_elsewhere(const std::map<Rank, std::string>& stores) {
+  std::set<std::string> elsewhere;
+  for (const auto& [rank, store] : stores)
+    if (!host::is_this_host(host::host_of(store))) elsewhere.insert(store);
+  return elsewhere;
+}
+
 bool is_our_child(ProcessId process) {
   const auto facts = host::facts_of(process);
   return facts && facts->parent == host::self().pid;
@@ -310,6 +317,7 @@ RanksSeen RankWatch::seen() const {
   seen.nccl = nccl_.record();
   seen.cut_off_build = cut_off_build_;
   seen.unopened = unopened_;
+  seen.elsewhere = elsewhere_;
   return seen;
 }
 
@@ -471,8 +479,10 @@ void RankWatch::hear(const PassAnswer& from, const watch::ArrivalsAnswer& arriva
 
 void RankWatch::perform(const TellVerdict& tell) {
   usage_.look_at_the_end();
-  if (tell.verdict.kind == FailureKind::hung)
+  if (tell.verdict.kind == FailureKind::hung) {
     unopened_ = unopened_store(machine_.seen().knocking, sockets_);
+    elsewhere_ = stores_elsewhere(machine_.seen().stores);
+  }
   TellVerdict told = tell;
   if (is_stuck(told.verdict.kind) && told.verdict.stage >= Stage::communicator)
     told.verdict.nccl = describe_standing(nccl_.record());

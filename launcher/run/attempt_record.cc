@@ -13,6 +13,7 @@
 #include "safelaunch/base/rank_list.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/diagnose/failure_words.h"
+#include "safelaunch/host/network.h"
 #include "safelaunch/job/launcher_report.h"
 #include "timed_out.h"
 
@@ -243,12 +244,34 @@ void take_finished(const ranks::RanksSeen& ranks, diagnose::Evidence& evidence) 
       ranks.world_size > 0 && finished.size() >= static_cast<std::size_t>(ranks.world_size);
 }
 
+// Whether those that are missing knock at another host, while the others have a store of this one.
+// Over nodes a name may be an alias of this host's, and a firewall the reason.
+bool knock_at_another_host(const ranks::RanksSeen& ranks, const diagnose::Evidence& evidence) {
+  const std::vector<MissingRank>& missing = evidence.failure.missing;
+  const auto is_missing = [&](Rank rank) {
+    return std::ranges::find(missing, rank, &MissingRank::rank) != missing.end();
+  };
+  const auto knocks = [&](const MissingRank& one) {
+    const auto store = ranks.knocking.find(one.rank);
+    return one.activity != Activity::stopped && store != ranks.knocking.end() &&
+           ranks.elsewhere.contains(store->second) &&
+           (evidence.nodes == 1 || host::is_address(host::host_of(store->second)));
+  };
+  return !missing.empty() && std::ranges::all_of(missing, knocks) &&
+         std::ranges::none_of(ranks.stores, [&](const auto& one) {
+           return !is_missing(one.first) && ranks.elsewhere.contains(one.second);
+         });
+}
+
 // Ranks that are given different stores never meet: one has another MASTER_ADDR or MASTER_PORT. A
 // host may have several names, and a rank that is through may have been in another world.
 void take_stores(const ranks::RanksSeen& ranks, diagnose::Evidence& evidence) {
   if (!is_hang(evidence.failure.kind) || ranks.knocking.empty()) return;
   const std::string text = ranks::different_stores(ranks.stores);
-  if (!text.empty()) evidence.remarks.push_back(text);
+  if (!text.empty() && knock_at_another_host(ranks, evidence))
+    evidence.confirmations.push_back({cause::kDifferentStores, text});
+  else if (!text.empty())
+    evidence.remarks.push_back(text);
   if (evidence.failure.missing.empty() && !ranks.unopened.empty())
     evidence.confirmations.push_back(
         {cause::kStoreNotOpened, "Nobody listens at " + ranks.unopened});
@@ -404,6 +427,7 @@ bool ended_by_us(const AttemptRecord& record) {
 
 diagnose::Evidence evidence_of(const AttemptRecord& record, const AttemptContext& context) {
   diagnose::Evidence evidence;
+  evidence.nodes = context.nodes;
   if (record.verdict) take_verdict(*record.verdict, record.ranks.answers, evidence);
   evidence.training = training_of(record, context);
   take_hidden(record.ranks, evidence);
@@ -443,7 +467,6 @@ diagnose::Evidence evidence_of(const AttemptRecord& record, const AttemptContext
   evidence.port = context.port;
   evidence.former_pids = context.former_pids;
   evidence.retries_of_profile = context.retries_of_profile;
-  evidence.nodes = context.nodes;
   evidence.autotuning = context.autotuning;
   return evidence;
 }

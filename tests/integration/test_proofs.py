@@ -99,6 +99,13 @@ if __name__ == "__main__":
     dist.init_process_group("gloo")
 """
 
+# Rank 1 looks for the store at an address that is nobody's (RFC 5737).
+OTHER_HOST = """
+import os, torch.distributed as dist
+if os.environ["RANK"] == "1": os.environ["MASTER_ADDR"] = "192.0.2.1"
+dist.init_process_group("gloo")
+"""
+
 OWN_PORTS = """
 import os
 import socket
@@ -204,6 +211,11 @@ class Proofs(SafelaunchTest):
         cause = self.cause(OWN_PORTS, sys.executable, options=["--init-timeout", "600s"])
         self.assertEqual((cause["id"], cause["certainty"]), ("different-stores", "confirmed"))
         self.assertRegex(cause["explanation"], r"rank 0 127\.0\.0\.1:\d+, rank 1 127\.0\.0\.1:\d+")
+
+    def test_a_rank_at_another_hosts_address_is_at_a_different_store(self):
+        cause = self.cause(OTHER_HOST, *torchrun("--nproc-per-node", "2"))
+        self.assertEqual((cause["id"], cause["certainty"]), ("different-stores", "confirmed"))
+        self.assertRegex(cause["explanation"], r"rank 0 \S+:\d+, rank 1 192\.0\.2\.1:\d+")
 
     def test_a_world_larger_than_what_was_started_is_no_rank_that_stays_away(self):
         cause = self.cause(ONE_OF_TWO % free_port(), sys.executable)

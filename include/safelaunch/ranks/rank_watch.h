@@ -149,6 +149,7 @@ class RankWatch final : watch::HookChannel::Listener {
   Alarm timer_;
   std::string cut_off_build_;
   std::string unopened_;
+  std::set<std::string> elsewhere_;
   RankInquiry inquiry_;     // asks where the ranks stand after a verdict
   RankInquiry places_;      // asks where all ranks stand before there is a verdict
   RankInquiry shown_;       // asks where all ranks stand for a person

@@ -44,6 +44,8 @@ struct RanksSeen {
   std::string cut_off_build;  ///< see RemovedLocks::cut_off
   /// The store of this host at which nobody listened when its ranks were found to wait for it.
   std::string unopened;
+  /// Those of the stores that were on no address, and no name, of this host at the verdict.
+  std::set<std::string> elsewhere;
 };
 
 /// Adds an exception to those that were raised. A rank may raise, and its store fail, thousands of

@@ -8,6 +8,8 @@ using namespace safelaunch;
 
 using namespace safelaunch::diagnose;
 using namespace safelaunch::testing;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::EndsWith;
 
 TEST_CASE("a rank that never comes is named with what it does", "[diagnosis]") {
   const diagnose::Evidence evidence = hang(
@@ -28,8 +30,7 @@ TEST_CASE("of a rank that waits for a child the child is named", "[diagnosis]") 
       hang(Stage::rendezvous, {{Rank{2}, Activity::idling,
                                 "sleeping in a child (sleep, pid 5781), on gpu-1", "f.py:7 main"}});
   CHECK_THAT(diagnosed(evidence).failure.explanation,
-             Catch::Matchers::EndsWith(
-                 "It was idling in f.py:7 main, in a child (sleep, pid 5781), on gpu-1."));
+             EndsWith("It was idling in f.py:7 main, in a child (sleep, pid 5781), on gpu-1."));
 }
 
 TEST_CASE("how a rank sleeps is not told where its function is known", "[diagnosis]") {
@@ -37,11 +38,11 @@ TEST_CASE("how a rank sleeps is not told where its function is known", "[diagnos
     CHECK_THAT(
         diagnosed(hang(Stage::rendezvous, {{Rank{2}, Activity::idling, doing, "f.py:7 main"}}))
             .failure.explanation,
-        Catch::Matchers::EndsWith("It was idling in f.py:7 main."));
+        EndsWith("It was idling in f.py:7 main."));
   CHECK_THAT(diagnosed(hang(Stage::rendezvous,
                             {{Rank{2}, Activity::idling, "sleeping, on gpu-1", "f.py:7 main"}}))
                  .failure.explanation,
-             Catch::Matchers::EndsWith("It was idling in f.py:7 main, on gpu-1."));
+             EndsWith("It was idling in f.py:7 main, on gpu-1."));
 }
 
 TEST_CASE("a rank that sticks among the others is not called missing", "[diagnosis]") {
@@ -328,6 +329,27 @@ TEST_CASE("of a rank that no process has said to be nobody says whose code keeps
                                      .doing = "never seen; another process: sleeps",
                                      .known = false}}));
   CHECK(d.failure.explanation.ends_with("No process that safelaunch sees came as rank 2."));
+}
+
+TEST_CASE("of missing ranks that do the same it is said once", "[diagnosis]") {
+  const auto unseen = [](int rank) {
+    return MissingRank{.rank = Rank{rank},
+                       .activity = Activity::idling,
+                       .doing = "never seen; another process: sleeps",
+                       .known = false};
+  };
+  const auto said = [](std::vector<MissingRank> missing) {
+    return diagnosed(hang(Stage::group, std::move(missing))).failure.explanation;
+  };
+  const MissingRank one{Rank{1}, Activity::idling, "", "a.py:1 f"};
+  const MissingRank two{Rank{2}, Activity::idling, "", "a.py:1 f"};
+  CHECK_THAT(said({one, two}), EndsWith(" They were idling in a.py:1 f."));
+  CHECK_THAT(
+      said({one, two, unseen(4)}),
+      EndsWith(" Ranks 1 and 2 were idling in a.py:1 f. No process that safelaunch sees came "
+               "as rank 4."));
+  CHECK_THAT(said({one, unseen(4)}), ContainsSubstring(" Rank 1 was idling in a.py:1 f. No"));
+  CHECK_THAT(said({unseen(2), unseen(3)}), EndsWith("came as ranks 2 and 3."));
 }
 
 TEST_CASE("launchers that start no rank lack a node, or do not reach each other where all have met",

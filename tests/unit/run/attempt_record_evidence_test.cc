@@ -50,15 +50,6 @@ diagnose::Training training(const AttemptRecord& record, job::Launcher launcher,
   return make_evidence(record, context).training;
 }
 
-RankRaised raised_by_gloo(int rank) {
-  return {Rank{rank},
-          {},
-          "RuntimeError",
-          "[../gloo/transport/tcp/pair.cc:144] Gloo connectFullMesh failed: Connection refused",
-          "Traceback …\n",
-          true};
-}
-
 AttemptContext by_script() {
   AttemptContext context;
   context.launcher = job::Launcher::python;
@@ -298,69 +289,6 @@ TEST_CASE("a rank has finished that says so or ends with 0, and all have where e
   CHECK_FALSE(two.all_finished);
   record.ranks.late_exits = {{Rank{2}, {}, Exited{0}}};
   CHECK(make_evidence(record, by_script()).all_finished);
-}
-
-TEST_CASE("of a hang it is told where the ranks were given different stores", "[evidence]") {
-  AttemptRecord record;
-  record.verdict = Failure{.kind = FailureKind::hung, .stage = Stage::rendezvous};
-  record.ranks.stores = {{Rank{0}, "10.0.0.1:29500"}, {Rank{1}, "10.0.0.1:29521"}};
-  CHECK(make_evidence(record, by_script()).remarks.empty());  // rank 1 may have another world
-  record.ranks.knocking = {{Rank{1}, "10.0.0.1:29521"}};
-  CHECK(make_evidence(record, by_script()).remarks ==
-        std::vector<std::string>{"the ranks were given different stores: rank 0 10.0.0.1:29500, "
-                                 "rank 1 10.0.0.1:29521"});
-  record.ranks.stores[Rank{1}] = "10.0.0.1:29500";
-  CHECK(make_evidence(record, by_script()).remarks.empty());
-}
-
-TEST_CASE("a file of an earlier run in which the ranks meet explains a hang and a failure",
-          "[evidence]") {
-  AttemptRecord record;
-  record.ranks.init_file = {"/tmp/x/init", 120, 20min};
-  record.began = TimePoint(1h);
-  record.ranks.init_file_written = TimePoint(40min);
-  const bool hangs = GENERATE(true, false);
-  if (hangs) record.verdict = Failure{.kind = FailureKind::hung, .stage = Stage::group};
-  if (!hangs) record.command = Exited{1};
-  if (!hangs) record.ranks.raised = {raised_by_gloo(0)};
-  const auto found =
-      diagnose::diagnose(make_evidence(record, by_script()), diagnose::Catalogue::builtin());
-  CHECK(found.failure.cause == "stale-init-file");
-  CHECK(found.failure.explanation.find("/tmp/x/init, which was 20min old") != std::string::npos);
-  record.ranks.init_file_written = record.began + 1s;  // by another rank of this job
-  CHECK(make_evidence(record, by_script()).confirmations.empty());
-  record.ranks.init_file_written = TimePoint(40min);
-  record.ranks.init_file->bytes = 0;
-  CHECK(make_evidence(record, by_script()).confirmations.empty());
-}
-
-TEST_CASE("a world larger than what was started is told apart from a rank that stays away",
-          "[evidence]") {
-  AttemptRecord record;
-  record.ranks.world_size = 2;
-  record.verdict = Failure{
-      .kind = FailureKind::hung,
-      .stage = Stage::rendezvous,
-      .waiting = {Rank{0}},
-      .missing = {
-          {.rank = Rank{1}, .activity = Activity::idling, .doing = "never seen", .known = false}}};
-  const auto cause = [&](const AttemptContext& context) {
-    return diagnose::diagnose(make_evidence(record, context), diagnose::Catalogue::builtin())
-        .failure.cause;
-  };
-  CHECK(cause(by_script()) == "rank-not-started");
-  record.ranks.raised_nameless = {{Rank{}, {}, "RuntimeError", "bad shard", ""}};
-  CHECK(cause(by_script()) == "user-exception");
-  AttemptContext nodes = by_script();
-  nodes.nodes = 2;  // it may run on the other one
-  CHECK(cause(nodes) == "rank-missing");
-  record.ranks.answers.nameless = "pid 71 (python a.py 1) has not said which rank it is";
-  CHECK(cause(by_script()) == "rank-missing");
-  record.ranks.answers.nameless.clear();
-  record.verdict->missing.front().activity = Activity::working;  // a process that may become it
-  CHECK(cause(by_script()) != "rank-not-started");
-  record.verdict->missing.front() = {.rank = Rank{1}, .activity = Activity::idling};
-  CHECK(cause(by_script()) == "rank-missing");
 }
 
 TEST_CASE("a verdict that proves its cause by itself confirms it", "[evidence]") {
