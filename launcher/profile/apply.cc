@@ -38,8 +38,8 @@ std::optional<Wish> wish_of(const VariableSettings& env, const std::vector<std::
 }
 
 std::string shown(const std::string& name, const Value& value) {
-  if (!value) return "takes it away";
-  return fmt::format("sets {}", redact::Redactor().redact(name, *value));
+  if (!value) return "would take it away";
+  return fmt::format("would set {}", redact::Redactor().redact(name, *value));
 }
 
 // The user's value stays; tells whom it beats, if there is anybody who wants another.

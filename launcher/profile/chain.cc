@@ -73,7 +73,7 @@ Result<std::vector<std::string>> parse_chain(std::span<const std::string> words)
         return Error{
             Errc::usage,
             fmt::format("'{}' is not a list of profiles: a name between the commas is empty",
-                        word)};
+                        join(words, ","))};
       if (holds(chain, name))
         return Error{Errc::usage, fmt::format("'{}' is not a list of profiles: {} is there twice",
                                               join(words, ","), name)};

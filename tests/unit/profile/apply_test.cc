@@ -69,7 +69,7 @@ TEST_CASE("a user's value that stays is told when somebody wanted another", "[ap
   CHECK(applied.environment.at("A") == "0");
   CHECK(applied.differences ==
         std::vector<Difference>{
-            {"A", "0", "0", Winner::user, "your value stays; profile p (f.yaml:7:3) sets 1"}});
+            {"A", "0", "0", Winner::user, "your value stays; profile p (f.yaml:7:3) would set 1"}});
 }
 
 TEST_CASE("a user's value that everybody wants is no difference", "[apply]") {
@@ -83,7 +83,7 @@ TEST_CASE("a variable is taken away by --unset, and by a profile only with force
 
   const AppliedEnvironment kept = apply_profile(made_profile({}, {"A"}), {{"A", "1"}}, {}, {});
   CHECK(kept.environment.at("A") == "1");
-  CHECK(kept.differences.at(0).why == "your value stays; profile p takes it away");
+  CHECK(kept.differences.at(0).why == "your value stays; profile p would take it away");
 }
 
 TEST_CASE("a profile without effect leaves the environment as it is", "[apply]") {
@@ -112,7 +112,7 @@ TEST_CASE("differences are written without secrets", "[apply]") {
         "- GONE=x  # profile p forces it\n"
         "+ HF_TOKEN=[redacted]  # profile p\n"
         "+ URL=http://u:[redacted]@h  # profile p\n"
-        "= WANDB_API_KEY=[redacted]  # your value stays; profile p sets [redacted]\n");
+        "= WANDB_API_KEY=[redacted]  # your value stays; profile p would set [redacted]\n");
 }
 
 TEST_CASE("the options --set and --unset are read", "[apply]") {
@@ -182,24 +182,24 @@ TEST_CASE("who decides a variable, for each wish of each layer", "[apply]") {
       {"", "", "=p", "", false, "=p", "+ A=p  # profile p (p.yaml:1:1)\n"},
       {"", "", "=p", "", true, "=p", "+ A=p  # profile p (p.yaml:1:1) forces it\n"},
       {"", "", "=p", "=u", false, "=u",
-       "= A=u  # your value stays; profile p (p.yaml:1:1) sets p\n"},
+       "= A=u  # your value stays; profile p (p.yaml:1:1) would set p\n"},
       {"", "", "=p", "=u", true, "=p", "~ A=p (was u)  # profile p (p.yaml:1:1) forces it\n"},
       {"", "", "=u", "=u", false, "=u", ""},
       {"", "", "=u", "=u", true, "=u", ""},
       {"", "", "-", "", false, "-", ""},
-      {"", "", "-", "=u", false, "=u", "= A=u  # your value stays; profile p takes it away\n"},
+      {"", "", "-", "=u", false, "=u", "= A=u  # your value stays; profile p would take it away\n"},
       {"", "", "-", "=u", true, "-", "- A=u  # profile p forces it\n"},
       {"", "=c", "", "", false, "=c", "+ A=c  # c.yaml:2:2\n"},
-      {"", "=c", "", "=u", false, "=u", "= A=u  # your value stays; c.yaml:2:2 sets c\n"},
+      {"", "=c", "", "=u", false, "=u", "= A=u  # your value stays; c.yaml:2:2 would set c\n"},
       {"", "=c", "=p", "", false, "=c", "+ A=c  # c.yaml:2:2\n"},
       {"", "=c", "=p", "", true, "=p", "+ A=p  # profile p (p.yaml:1:1) forces it\n"},
-      {"", "=c", "=p", "=u", false, "=u", "= A=u  # your value stays; c.yaml:2:2 sets c\n"},
+      {"", "=c", "=p", "=u", false, "=u", "= A=u  # your value stays; c.yaml:2:2 would set c\n"},
       {"", "=u", "=p", "=u", false, "=u",
-       "= A=u  # your value stays; profile p (p.yaml:1:1) sets p\n"},
+       "= A=u  # your value stays; profile p (p.yaml:1:1) would set p\n"},
       {"", "=c", "-", "", false, "=c", "+ A=c  # c.yaml:2:2\n"},
       {"", "-", "=p", "", false, "-", ""},
       {"", "-", "", "=u", false, "=u",
-       "= A=u  # your value stays; safelaunch.yaml takes it away\n"},
+       "= A=u  # your value stays; safelaunch.yaml would take it away\n"},
       {"=o", "", "", "", false, "=o", "+ A=o  # --set\n"},
       {"=o", "=c", "=p", "=u", true, "=o", "~ A=o (was u)  # --set\n"},
       {"=u", "", "", "=u", false, "=u", ""},
@@ -207,7 +207,8 @@ TEST_CASE("who decides a variable, for each wish of each layer", "[apply]") {
       {"-", "=c", "=p", "", true, "-", ""},
       {"-", "=c", "=p", "=u", true, "-", "- A=u  # --unset\n"},
       {"=", "", "", "=u", false, "=", "~ A= (was u)  # --set\n"},
-      {"", "", "=p", "=", false, "=", "= A=  # your value stays; profile p (p.yaml:1:1) sets p\n"},
+      {"", "", "=p", "=", false, "=",
+       "= A=  # your value stays; profile p (p.yaml:1:1) would set p\n"},
   };
   const auto wish = [](const char* word, const Place& place) {
     Overrides layer;

@@ -209,7 +209,7 @@ TEST_CASE("an empty chain has no next profile, and nothing is struck out", "[cha
 
 TEST_CASE("a word of a chain that has an empty name is quoted in whole", "[chain]") {
   CHECK(parse_chain(Words{"a", "b,,c"}).error().message ==
-        "'b,,c' is not a list of profiles: a name between the commas is empty");
+        "'a,b,,c' is not a list of profiles: a name between the commas is empty");
   CHECK(parse_chain(Words{""}).error().message ==
         "'' is not a list of profiles: a name between the commas is empty");
   CHECK(parse_chain(Words{" a"}).value() == Words{" a"});

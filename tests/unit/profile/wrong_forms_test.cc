@@ -225,7 +225,7 @@ TEST_CASE("a key of safelaunch.yaml refuses every form that it cannot have", "[w
       {"chain: ''",
        "f:1:8: chain: '' is not a list of profiles: a name between the commas is empty"},
       {"chain: [a, ',']",
-       "f:1:8: chain: ',' is not a list of profiles: a name between the commas is empty"},
+       "f:1:8: chain: 'a,,' is not a list of profiles: a name between the commas is empty"},
       {"env: [A]", "f:1:6: env must be a map of variables to values"},
       {"unset: A", "f:1:8: unset must be a list of variables"},
       {"{env: {A: 1}, unset: [A]}", "f:1:23: A is set in line 1 and unset here"},
