@@ -25,7 +25,6 @@ std::filesystem::file_time_type oldest_that_may_run() {
 constexpr std::array kRunsOptions{
     settings::Option{.name = "newest",
                      .letter = 'n',
-                     .kind = settings::OptionKind::count,
                      .put = settings::put_into<&RunsWords::newest>,
                      .help = "the last N of them alone",
                      .range = {.first = 1}},

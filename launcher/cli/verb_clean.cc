@@ -24,7 +24,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::array kCleanOptions{
     settings::Option{.name = "policy",
-                     .kind = settings::OptionKind::choice,
                      .put = settings::put_into<&CleanWords::policy>,
                      .fallback = "ours",
                      .help = "what clean may end and remove",
@@ -37,7 +36,6 @@ constexpr std::array kCleanOptions{
                          "recorded: another container's jobs may have made them",
                      .excludes = "policy"},
     settings::Option{.name = "pid",
-                     .kind = settings::OptionKind::count,
                      .put = settings::put_into<&CleanWords::pid>,
                      .value = "N",
                      .help = "show this process of yours and all below it, ask, and end them: a "

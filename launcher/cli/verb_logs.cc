@@ -94,7 +94,6 @@ constexpr std::array kLogsOptions{
                      .put = settings::put_into<&LogsWords::follow>,
                      .help = "go on with what is written until the run has ended"},
     settings::Option{.name = "rank",
-                     .kind = settings::OptionKind::count,
                      .put = settings::put_into<&LogsWords::rank>,
                      .help = "the files of this rank alone"},
 };

@@ -75,7 +75,6 @@ std::vector<report::RecordedFile> support_facts(std::vector<std::string> command
 
 constexpr std::array kReportOptions{
     settings::Option{.name = "html",
-                     .kind = settings::OptionKind::text,
                      .put = settings::put_into<&ReportWords::html>,
                      .value = "FILE",
                      .help = "the same as one page that needs no network"},
@@ -83,7 +82,6 @@ constexpr std::array kReportOptions{
                      .put = settings::put_into<&ReportWords::open>,
                      .help = "show the page in $BROWSER, or else by xdg-open"},
     settings::Option{.name = "bundle",
-                     .kind = settings::OptionKind::text,
                      .put = settings::put_into<&ReportWords::bundle>,
                      .value = "FILE",
                      .help = "an archive (.tar.gz) for support, with secrets removed"},

@@ -33,7 +33,7 @@ Result<void> complete(settings::RunOptions& options, const std::string& name,
   if (option == nullptr) return Error{Errc::usage, setting.origin + ": there is no option " + name};
   if (const auto why = settings::refuse_value(*option, setting.value))
     return Error{Errc::usage, fmt::format("{}: {}: {}", setting.origin, name, *why)};
-  option->put(*option, &options, setting.value);
+  option->put.write(*option, &options, setting.value);
   options.given.emplace(name, setting);
   return {};
 }

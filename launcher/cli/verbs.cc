@@ -128,13 +128,12 @@ std::string did_you_mean_verb(std::string_view word) {
 std::span<const settings::Option> common_options() {
   static constexpr std::array kCommon{
       settings::Option{.name = "color",
-                       .kind = settings::OptionKind::choice,
-                       .put = put_colour,
+                       .put = {put_colour, settings::OptionKind::choice},
                        .value = "WHEN",
                        .fallback = "auto",
                        .help = "whether the answer is coloured",
                        .choices = "auto|always|never"},
-      settings::Option{.name = "no-color", .put = put_no_colour, .help = "--color never"},
+      settings::Option{.name = "no-color", .put = {put_no_colour}, .help = "--color never"},
   };
   return kCommon;
 }

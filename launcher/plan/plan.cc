@@ -77,7 +77,7 @@ settings::RunOptions options_under(settings::RunOptions options, const profile::
     if (options.given.contains(name)) continue;
     const settings::Option& option =
         *settings::find_run_option(name);  // else the profile was not read
-    option.put(option, &options, setting.value);
+    option.put.write(option, &options, setting.value);
   }
   return options;
 }
@@ -247,7 +247,7 @@ void complete(settings::RunOptions& wishes, const settings::Settings& settings) 
     if (setting == settings.end() || wishes.given.contains(name)) continue;
     const settings::Option& option = *settings::find_run_option(name);
     if (!settings::refuse_value(option, setting->second.value))
-      option.put(option, &wishes, setting->second.value);
+      option.put.write(option, &wishes, setting->second.value);
   }
 }
 

@@ -87,7 +87,7 @@ Result<void> Walk::put(const Option& option, std::string_view value) {
   if (!is_new) said->second = adds ? fmt::format("{},{}", said->second, value) : value;
   if (!option.rival.empty() && option_value::flag(value))
     read_.given.erase(std::string(option.rival));  // the one that is said last holds
-  option.put(option, is_common(option) ? grammar_.common_target : target_, value);
+  option.put.write(option, is_common(option) ? grammar_.common_target : target_, value);
   return {};
 }
 

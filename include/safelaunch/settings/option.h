@@ -80,15 +80,18 @@ struct NumberRange {
 struct Option;
 
 /// Writes a value that was accepted into the struct that the option's table fills.
-using PutValue = void (*)(const Option& option, void* target, std::string_view value);
+struct PutValue {
+  void (*write)(const Option& option, void* target, std::string_view value) = nullptr;
+  OptionKind kind = OptionKind::flag;  ///< the form of the values that it can write
+};
 
 /// One option of a verb.
 struct Option {
   std::string_view name = {};  ///< without dashes: "init-timeout"
   char letter = 0;             ///< "-p"
-  OptionKind kind = OptionKind::flag;
   OptionScope scope = OptionScope::line;
-  PutValue put = nullptr;
+  PutValue put = {};
+  OptionKind kind = put.kind;      ///< given where the type of the member does not tell it
   std::string_view value = {};     ///< the word that help shows for the value: "DIR"
   std::string_view fallback = {};  ///< the value where the option is not given, in words
   std::string_view help = {};
@@ -128,43 +131,69 @@ PortWish port(std::string_view word);
 std::size_t choice(const Option& option, std::string_view word);
 void append(const Option& option, std::string_view word, std::vector<std::string>& words);
 
+/// The form of the values that a member of this type takes.
+template <class Value>
+constexpr OptionKind kind_of() {
+  if constexpr (std::is_same_v<Value, bool>)
+    return OptionKind::flag;
+  else if constexpr (std::is_same_v<Value, std::optional<int>>)
+    return OptionKind::count;
+  else if constexpr (std::is_same_v<Value, std::optional<Duration>>)
+    return OptionKind::duration;
+  else if constexpr (std::is_same_v<Value, std::optional<StallTimeout>>)
+    return OptionKind::stall;
+  else if constexpr (std::is_same_v<Value, std::vector<std::string>>)
+    return OptionKind::texts;
+  else if constexpr (std::is_same_v<Value, PortWish>)
+    return OptionKind::port;
+  else if constexpr (std::is_enum_v<Value>)
+    return OptionKind::choice;
+  else
+    return OptionKind::text;  // also a path
+}
+
 template <class Value>
 void read(const Option& option, std::string_view word, Value& value) {
-  if constexpr (std::is_same_v<Value, bool>)
+  constexpr OptionKind kind = kind_of<Value>();
+  if constexpr (kind == OptionKind::flag)
     value = flag(word);
-  else if constexpr (std::is_same_v<Value, std::optional<int>>)
+  else if constexpr (kind == OptionKind::count)
     value = number(word);
-  else if constexpr (std::is_same_v<Value, std::optional<Duration>>)
+  else if constexpr (kind == OptionKind::duration)
     value = duration(word);
-  else if constexpr (std::is_same_v<Value, std::optional<StallTimeout>>)
+  else if constexpr (kind == OptionKind::stall)
     value = stall(word);
-  else if constexpr (std::is_same_v<Value, std::vector<std::string>>)
+  else if constexpr (kind == OptionKind::texts)
     append(option, word, value);
-  else if constexpr (std::is_same_v<Value, PortWish>)
+  else if constexpr (kind == OptionKind::port)
     value = port(word);
-  else if constexpr (std::is_enum_v<Value>)
+  else if constexpr (kind == OptionKind::choice)
     value = static_cast<Value>(choice(option, word));
   else
-    value = word;  // text and paths
+    value = word;
 }
 
 template <class Struct, class Value>
 Struct owner_of(Value Struct::*);
+template <class Struct, class Value>
+Value value_of(Value Struct::*);
 
 }  // namespace option_value
 
 /// Puts the value into a member: `put_into<&RunOptions::grace>`.
 template <auto member>
-void put_into(const Option& option, void* target, std::string_view value) {
-  using Struct = decltype(option_value::owner_of(member));
-  option_value::read(option, value, static_cast<Struct*>(target)->*member);
-}
+constexpr PutValue put_into{[](const Option& option, void* target, std::string_view value) {
+                              using Struct = decltype(option_value::owner_of(member));
+                              option_value::read(option, value,
+                                                 static_cast<Struct*>(target)->*member);
+                            },
+                            option_value::kind_of<decltype(option_value::value_of(member))>()};
 
 /// Puts the opposite of a flag into a member: for one that turns off what is on by default.
 template <auto member>
-void put_off(const Option&, void* target, std::string_view value) {
+constexpr PutValue put_off{[](const Option&, void* target, std::string_view value) {
   using Struct = decltype(option_value::owner_of(member));
   static_cast<Struct*>(target)->*member = !option_value::flag(value);
-}
+}};
 
 }  // namespace safelaunch::settings

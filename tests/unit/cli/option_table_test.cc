@@ -173,7 +173,7 @@ TEST_CASE("no two options of a verb have one name or letter, and each can be put
       INFO(verb->name << " --" << option.name);
       CHECK(spellings.insert(std::string(option.name)).second);
       if (option.letter != 0) CHECK(spellings.insert(std::string(1, option.letter)).second);
-      CHECK(option.put != nullptr);
+      CHECK(option.put.write != nullptr);
       CHECK((option.kind == settings::OptionKind::choice) == !option.choices.empty());
       CHECK_FALSE(option.help.empty());
       CHECK((option.excludes.empty() ||

@@ -228,7 +228,7 @@ TEST_CASE("what help names as an option's fallback is what holds without it", "[
     REQUIRE(option != nullptr);
     REQUIRE_FALSE(refuse_value(*option, option->fallback));
     Options read;
-    option->put(*option, &read, option->fallback);
+    option->put.write(*option, &read, option->fallback);
     CHECK(row.is_same(read, Options{}));
     compared.insert(row.option);
   }

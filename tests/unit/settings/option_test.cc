@@ -24,14 +24,9 @@ struct OptionTarget {
   Mood mood = Mood::calm;
 };
 
-constexpr Option kCount{.name = "count",
-                        .kind = OptionKind::count,
-                        .put = put_into<&OptionTarget::count>,
-                        .range = {2, 9}};
-constexpr Option kMood{.name = "mood",
-                       .kind = OptionKind::choice,
-                       .put = put_into<&OptionTarget::mood>,
-                       .choices = "calm|hasty|lazy"};
+constexpr Option kCount{.name = "count", .put = put_into<&OptionTarget::count>, .range = {2, 9}};
+constexpr Option kMood{
+    .name = "mood", .put = put_into<&OptionTarget::mood>, .choices = "calm|hasty|lazy"};
 
 Option option_of(OptionKind kind) {
   return {.name = "x", .kind = kind, .choices = kind == OptionKind::choice ? "a|b" : ""};
@@ -47,7 +42,7 @@ std::string why_refused(OptionKind kind, std::string_view value) {
 
 OptionTarget target_after(const Option& option, std::string_view value) {
   OptionTarget target;
-  option.put(option, &target, value);
+  option.put.write(option, &target, value);
   return target;
 }
 
@@ -214,10 +209,9 @@ TEST_CASE("a choice that is refused tells the nearest word, and then the advice"
 TEST_CASE("each kind of member takes an accepted value", "[option]") {
   const Option on{.name = "on", .put = put_into<&OptionTarget::on>};
   const Option off{.name = "no-off", .put = put_off<&OptionTarget::off>};
-  const Option text{.name = "text", .kind = OptionKind::text, .put = put_into<&OptionTarget::text>};
-  const Option path{.name = "path", .kind = OptionKind::text, .put = put_into<&OptionTarget::path>};
-  const Option time{
-      .name = "time", .kind = OptionKind::duration, .put = put_into<&OptionTarget::time>};
+  const Option text{.name = "text", .put = put_into<&OptionTarget::text>};
+  const Option path{.name = "path", .put = put_into<&OptionTarget::path>};
+  const Option time{.name = "time", .put = put_into<&OptionTarget::time>};
 
   CHECK(target_after(on, "yes").on);
   CHECK_FALSE(target_after(on, "no").on);

@@ -26,16 +26,13 @@ constexpr std::array kReadOptions{
     Option{.name = "loud", .put = put_into<&ReadTarget::loud>, .rival = "soft"},
     Option{
         .name = "soft", .put = put_into<&ReadTarget::soft>, .excludes = "dry-run", .rival = "loud"},
-    Option{.name = "log-dir",
-           .kind = OptionKind::text,
-           .put = put_into<&ReadTarget::log_dir>,
-           .value = "DIR"},
+    Option{.name = "log-dir", .put = put_into<&ReadTarget::log_dir>, .value = "DIR"},
     Option{.name = "name",
            .letter = 'n',
-           .kind = OptionKind::list,
-           .put = put_into<&ReadTarget::names>},
-    Option{.name = "set", .kind = OptionKind::texts, .put = put_into<&ReadTarget::set>},
-    Option{.name = "ranks", .kind = OptionKind::count, .put = put_into<&ReadTarget::ranks>},
+           .put = put_into<&ReadTarget::names>,
+           .kind = OptionKind::list},
+    Option{.name = "set", .put = put_into<&ReadTarget::set>},
+    Option{.name = "ranks", .put = put_into<&ReadTarget::ranks>},
 };
 
 constexpr Grammar kVerbs{"show", kReadOptions, Rest::words, Again::refused};

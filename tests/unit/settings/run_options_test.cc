@@ -25,7 +25,7 @@ RunOptions with_option(std::string_view name, std::string_view value) {
   const Option& option = run_option(name);
   INFO(name << " " << value);
   REQUIRE_FALSE(refuse_value(option, value));
-  option.put(option, &options, value);
+  option.put.write(option, &options, value);
   return options;
 }
 
