@@ -353,9 +353,7 @@ std::string fish() {
                             kProfileNames);
 }
 
-int write_completions(std::span<const std::string> words) {
-  std::vector<std::string> shells;
-  if (const auto status = settle(kCompletionVerb, words, nullptr, shells)) return *status;
+int write_completions(NoOptions /*given*/, const std::vector<std::string>& shells) {
   return tell(completions_for(shells));
 }
 
@@ -379,7 +377,7 @@ Result<std::string> completions_for(std::span<const std::string> words) {
 
 const Verb kCompletionVerb{
     .name = "completion",
-    .function = write_completions,
+    .function = reads<NoOptions, write_completions>,
     .help = "bash | zsh | fish: a script that completes verbs, options, profiles and runs",
     .usage = "bash | zsh | fish",
     .purpose =

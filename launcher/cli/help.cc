@@ -64,24 +64,17 @@ std::string usage_of(const Verb& verb) {
   return begin + wrapped(verb.usage, columns(begin));
 }
 
-int tell_version(std::span<const std::string> words) {
-  std::vector<std::string> rest;
-  if (const auto status = settle(kVersionVerb, words, nullptr, rest)) return *status;
+int tell_version(NoOptions /*given*/, const std::vector<std::string>& /*rest*/) {
   return answer(fmt::format("safelaunch {}\n", version()));
 }
 
-int tell_help(std::span<const std::string> words, std::string (*of_no_verb)()) {
-  std::vector<std::string> rest;
-  if (const auto status = settle(kHelpVerb, words, nullptr, rest)) return *status;
+template <std::string (*of_no_verb)()>
+int tell_help(NoOptions /*given*/, const std::vector<std::string>& rest) {
   return tell(rest.empty() ? of_no_verb() : help_about(rest.front()));
 }
 
-int tell_short_help(std::span<const std::string> words) {
-  return tell_help(words, short_help);
-}
-
-int tell_whole_help(std::span<const std::string> words) {
-  return tell_help(words, general_help);
+int tell_whole_help(const Verb& /*itself*/, std::span<const std::string> words) {
+  return reads<NoOptions, tell_help<general_help>>(kHelpVerb, words);
 }
 
 std::string usage() {
@@ -148,12 +141,12 @@ std::string general_help() {
 }
 
 const Verb kVersionVerb{.name = "version",
-                        .function = tell_version,
+                        .function = reads<NoOptions, tell_version>,
                         .help = "the version",
                         .purpose = "The version, as --version and -V.",
                         .example = "safelaunch version"};
 const Verb kHelpVerb{.name = "help",
-                     .function = tell_short_help,
+                     .function = reads<NoOptions, tell_help<short_help>>,
                      .usage = "[VERB]",
                      .purpose =
                          "What is needed first, on one screen, or all about VERB; --help: all "

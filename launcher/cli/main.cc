@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   if (verb.starts_job == cli::StartsJob::yes) launch::split_guardian();
   try {
     speak(language_of(current_environment()));
-    return cli::with_answers(verb.function(cli::words_behind(argc, argv)));
+    return cli::with_answers(verb.function(verb, cli::words_behind(argc, argv)));
   } catch (const std::exception& bug) {
     log_error(std::string("safelaunch itself failed: ") + bug.what());
     return exit_code_of(Errc::os);

@@ -125,9 +125,7 @@ std::string environment() {
          "\n" + items(kVariables);
 }
 
-int write_manual(std::span<const std::string> words) {
-  std::vector<std::string> rest;
-  if (const auto status = settle(kManualVerb, words, nullptr, rest)) return *status;
+int write_manual(NoOptions /*given*/, const std::vector<std::string>& /*rest*/) {
   return answer(manual_page());
 }
 
@@ -158,7 +156,7 @@ std::span<const StatusRow> exit_statuses() {
 }
 
 const Verb kManualVerb{.name = "manual",
-                       .function = write_manual,
+                       .function = reads<NoOptions, write_manual>,
                        .help = "the man page: safelaunch manual | man -l -",
                        .purpose = "The man page as troff: `safelaunch manual | man -l -`.",
                        .example = "safelaunch manual | man -l -"};

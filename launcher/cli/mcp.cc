@@ -146,11 +146,7 @@ VerbAnswer run_verb(const std::vector<std::string>& words) {
   return {join(output->lines, "\n"), false};
 }
 
-int serve(std::span<const std::string> words) {
-  struct Nothing {
-  } none;
-  std::vector<std::string> rest;
-  if (const auto status = settle(kMcpVerb, words, &none, rest)) return *status;
+int serve(NoOptions /*given*/, const std::vector<std::string>& /*rest*/) {
   for (std::string line; answers_are_taken() && std::getline(std::cin, line);)
     if (const auto reply = mcp_answer(line, run_verb)) answer(*reply + "\n");
   return 0;
@@ -172,7 +168,7 @@ std::optional<std::string> mcp_answer(std::string_view line, const RunVerb& run)
 
 const Verb kMcpVerb{
     .name = "mcp",
-    .function = serve,
+    .function = reads<NoOptions, serve>,
     .help = "for coding agents: status, stacks, report, explain, doctor",
     .purpose =
         "Answers a coding agent by the Model Context Protocol on stdin and stdout. Its tools are "

@@ -58,10 +58,7 @@ std::string ids_of(std::span<const report::KnownRun> runs) {
   return text;
 }
 
-int list_runs(std::span<const std::string> words) {
-  RunsWords given;
-  std::vector<std::string> rest;
-  if (const auto status = settle(kRunsVerb, words, &given, rest)) return *status;
+int list_runs(const RunsWords& given, const std::vector<std::string>& /*rest*/) {
   const std::vector<report::KnownRun> runs = runs_to_list(given);
   if (given.ids) return answer(ids_of(runs));
   std::vector<report::RunLine> lines;
@@ -113,7 +110,7 @@ void remove_old_records(report::KeepLimits limits, const Environment& environmen
 
 const Verb kRunsVerb{
     .name = "runs",
-    .function = list_runs,
+    .function = reads<RunsWords, list_runs>,
     .help = "the recorded runs, and how each ended",
     .usage = "[OPTIONS]",
     .purpose =

@@ -148,10 +148,7 @@ int end_named(const CleanWords& given) {
   return std::ranges::all_of(ended, has_gone) ? 0 : exit_code_of(Errc::os);
 }
 
-int clean_up(std::span<const std::string> words) {
-  CleanWords given;
-  std::vector<std::string> rest;
-  if (const auto status = settle(kCleanVerb, words, &given, rest)) return *status;
+int clean_up(const CleanWords& given, const std::vector<std::string>& /*rest*/) {
   if (given.yes && !given.pid) return refuse({Errc::usage, "--yes goes with --pid N"});
   if (given.pid) return end_named(given);
   const clean::Leftovers left = find_leftovers();
@@ -185,7 +182,7 @@ std::string removals_json(std::span<const clean::Removal> lines) {
 
 const Verb kCleanVerb{
     .name = "clean",
-    .function = clean_up,
+    .function = reads<CleanWords, clean_up>,
     .help = "what earlier runs left: processes, segments, locks",
     .usage = "[OPTIONS]",
     .purpose =

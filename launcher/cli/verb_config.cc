@@ -80,10 +80,7 @@ constexpr std::array kConfigOptions{
                      .help = "as JSON (show, path)"},
 };
 
-int tell_of_config(std::span<const std::string> words) {
-  ConfigWords given;
-  std::vector<std::string> rest;
-  if (const auto status = settle(kConfigVerb, words, &given, rest)) return *status;
+int tell_of_config(const ConfigWords& given, const std::vector<std::string>& rest) {
   const Result<ConfigWish> wish = config_wish(rest);
   if (!wish) return refuse(wish.error());
   if (given.json && wish->show == ConfigWish::Show::check)
@@ -175,7 +172,7 @@ std::string places_json(Layers layers) {
 
 const Verb kConfigVerb{
     .name = "config",
-    .function = tell_of_config,
+    .function = reads<ConfigWords, tell_of_config>,
     .help = "show | check [FILE…] | path: the settings that hold here, and their files",
     .usage = "[show | check [FILE...] | path] [OPTIONS]",
     .purpose =

@@ -33,9 +33,8 @@ doctor::Subject subject_of(const DoctorWords& words) {
   return subject;
 }
 
-int examine_host(std::span<const std::string> words) {
-  DoctorWords given;
-  if (const auto status = settle(kDoctorVerb, words, &given, given.command)) return *status;
+int examine_host(DoctorWords& given, std::vector<std::string>& rest) {
+  given.command = std::move(rest);
   // A script alone means what it means to a run.
   if (auto command = plan::spelled_out({given.command}, current_environment()))
     given.command = *std::move(command);
@@ -70,7 +69,7 @@ std::string doctor_text(const DoctorWords& words, const doctor::HostFacts& facts
 }
 
 const Verb kDoctorVerb{.name = "doctor",
-                       .function = examine_host,
+                       .function = reads<DoctorWords, examine_host>,
                        .help = "checks before a launch: [--fix] [COMMAND]",
                        .usage = "[OPTIONS] [--] [COMMAND [ARG...]]",
                        .purpose =

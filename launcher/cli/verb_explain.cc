@@ -172,10 +172,7 @@ Error unknown(const std::string& word) {
                                    hint.empty() ? ", and no variable or file of that name" : hint)};
 }
 
-int explain_words(std::span<const std::string> words) {
-  ExplainWords given;
-  std::vector<std::string> rest;
-  if (const auto status = settle(kExplainVerb, words, &given, rest)) return *status;
+int explain_words(const ExplainWords& given, const std::vector<std::string>& rest) {
   const Result<Question> question = question_in(rest, look_at_path);
   if (!question) return refuse(question.error());
   switch (question->about) {
@@ -248,7 +245,7 @@ bool is_sentence(std::string_view text) {
 
 const Verb kExplainVerb{
     .name = "explain",
-    .function = explain_words,
+    .function = reads<ExplainWords, explain_words>,
     .help = "a CAUSE, a VARIABLE, a LOG, or an error's words",
     .usage = "CAUSE | VARIABLE | LOG | WORDS | - [OPTIONS]",
     .purpose =

@@ -134,10 +134,7 @@ int write(const std::string& file, const InitAnswers& answers) {
   return answer(tr("wrote {}", file) + "\n" + tr("start a job: {}", start_line(answers)) + "\n");
 }
 
-int write_config(std::span<const std::string> words) {
-  InitWords given;
-  std::vector<std::string> rest;
-  if (const auto status = settle(kInitVerb, words, &given, rest)) return *status;
+int write_config(const InitWords& given, const std::vector<std::string>& /*rest*/) {
   const Environment environment = current_environment();
   const Result<std::string> file = file_to_write(given, environment);
   if (!file) return refuse(file.error());
@@ -274,7 +271,7 @@ std::string config_text(const InitAnswers& answers) {
 
 const Verb kInitVerb{
     .name = "init",
-    .function = write_config,
+    .function = reads<InitWords, write_config>,
     .help = "asks a few questions and writes safelaunch.yaml",
     .usage = "[OPTIONS]",
     .purpose =

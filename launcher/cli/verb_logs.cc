@@ -98,10 +98,7 @@ constexpr std::array kLogsOptions{
                      .help = "the files of this rank alone"},
 };
 
-int tell_logs(std::span<const std::string> words) {
-  LogsWords given;
-  std::vector<std::string> rest;
-  if (const auto status = settle(kLogsVerb, words, &given, rest)) return *status;
+int tell_logs(const LogsWords& given, const std::vector<std::string>& rest) {
   const auto directory = rest.empty() ? report::newest_run(places_of_runs())
                                       : report::find_run(rest.front(), places_of_runs());
   if (!directory) return refuse(directory.error());
@@ -114,7 +111,7 @@ int tell_logs(std::span<const std::string> words) {
 
 const Verb kLogsVerb{
     .name = "logs",
-    .function = tell_logs,
+    .function = reads<LogsWords, tell_logs>,
     .help = "[RUN] [-f] [--rank N]: the output of a run's job, as it is recorded",
     .usage = "[RUN] [OPTIONS]",
     .purpose =

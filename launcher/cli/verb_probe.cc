@@ -165,9 +165,8 @@ int run_plan(ProbePlan plan) {
   return report(plan, probed);
 }
 
-int probe_words(std::span<const std::string> words) {
-  ProbeOptions options;
-  if (const auto status = settle(kProbeVerb, words, &options, options.command)) return *status;
+int probe_words(ProbeOptions& options, std::vector<std::string>& rest) {
+  options.command = std::move(rest);
   auto plan = make_probe_plan(std::move(options));
   return plan ? run_plan(std::move(*plan)) : refuse(plan.error());
 }
@@ -176,7 +175,7 @@ int probe_words(std::span<const std::string> words) {
 
 const Verb kProbeVerb{
     .name = "probe",
-    .function = probe_words,
+    .function = reads<ProbeOptions, probe_words>,
     .help = "whether the GPUs here can all_reduce, and how fast",
     .usage = "[OPTIONS] [--] [COMMAND [ARG...]]",
     .purpose =

@@ -48,10 +48,7 @@ constexpr std::array kProfilesOptions{
                      .help = "as JSON (list, show)"},
 };
 
-int tell_of_profiles(std::span<const std::string> words) {
-  ProfilesWords given;
-  std::vector<std::string> rest;
-  if (const auto status = settle(kProfilesVerb, words, &given, rest)) return *status;
+int tell_of_profiles(const ProfilesWords& given, const std::vector<std::string>& rest) {
   const Result<ProfilesWish> wish = profiles_wish(rest);
   if (!wish) return refuse(wish.error());
   const bool has_json = wish->show == Show::list || wish->show == Show::one ||
@@ -131,7 +128,7 @@ Result<ProfilesWish> profiles_wish(std::span<const std::string> words) {
 
 const Verb kProfilesVerb{
     .name = "profiles",
-    .function = tell_of_profiles,
+    .function = reads<ProfilesWords, tell_of_profiles>,
     .help = "list | names | show NAME | check FILE | env NAME | schema",
     .usage =
         "[list | names | show NAME | check FILE | env NAME | schema [profile|config]] [OPTIONS]",

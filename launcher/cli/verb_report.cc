@@ -205,9 +205,8 @@ Result<void> report(ReportWords words) {
   return {};
 }
 
-int report_words(std::span<const std::string> words) {
-  ReportWords given;
-  if (const auto status = settle(kReportVerb, words, &given, given.runs)) return *status;
+int report_words(ReportWords& given, std::vector<std::string>& rest) {
+  given.runs = std::move(rest);
   const Result<void> done = report(given);
   return done ? 0 : refuse(done.error());
 }
@@ -234,7 +233,7 @@ std::string versions_text(const doctor::HostFacts& facts) {
 }
 
 const Verb kReportVerb{.name = "report",
-                       .function = report_words,
+                       .function = reads<ReportWords, report_words>,
                        .help = "[RUN] [--open] [--html FILE] [--bundle FILE]: what a run did",
                        .usage = "[RUN] [OPTIONS]",
                        .purpose =

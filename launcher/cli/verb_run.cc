@@ -108,7 +108,7 @@ int show(const plan::RunPlan& plan) {
   return shown.refusal ? refuse(*shown.refusal) : 0;
 }
 
-int run_command(std::span<const std::string> words) {
+int run_command(const Verb& /*itself*/, std::span<const std::string> words) {
   if (const Result<void> room = launch::check_room(); !room) return refuse(room.error());
   const Environment environment = current_environment();
   plan::Configuration configuration;
@@ -140,9 +140,9 @@ int run_command(std::span<const std::string> words) {
   return run_and_tidy(std::move(*plan));
 }
 
-int run_without_verb(std::span<const std::string> words) {
+int run_without_verb(const Verb& itself, std::span<const std::string> words) {
   const std::optional<Error> mistaken = taken_for_verb(words);
-  return mistaken ? refuse(*mistaken) : run_command(words);
+  return mistaken ? refuse(*mistaken) : run_command(itself, words);
 }
 
 }  // namespace

@@ -73,10 +73,7 @@ constexpr std::array kStacksOptions{
         .name = "json", .put = settings::put_into<&StacksWords::json>, .help = "as JSON"},
 };
 
-int tell_stacks(std::span<const std::string> words) {
-  StacksWords given;
-  std::vector<std::string> rest;
-  if (const auto status = settle(kStacksVerb, words, &given, rest)) return *status;
+int tell_stacks(const StacksWords& given, const std::vector<std::string>& rest) {
   if (!host::proc_can_be_believed())
     return refuse({Errc::os, "/proc shows the processes of another pid namespace"});
   auto jobs = rest.empty() ? places_of_any() : places_of_named(rest.front());
@@ -113,7 +110,7 @@ Error not_running(const report::RunLine& line) {
 
 const Verb kStacksVerb{
     .name = "stacks",
-    .function = tell_stacks,
+    .function = reads<StacksWords, tell_stacks>,
     .help = "[RUN|PID]: where every rank of a running job stands, now",
     .usage = "[RUN|PID] [OPTIONS]",
     .purpose =

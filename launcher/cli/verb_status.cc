@@ -291,10 +291,7 @@ constexpr std::array kStatusOptions{
         .name = "json", .put = settings::put_into<&StatusWords::json>, .help = "as JSON"},
 };
 
-int tell_status(std::span<const std::string> words) {
-  StatusWords given;
-  std::vector<std::string> rest;
-  if (const auto status = settle(kStatusVerb, words, &given, rest)) return *status;
+int tell_status(const StatusWords& given, const std::vector<std::string>& rest) {
   if (!rest.empty() && given.watching)
     return refuse({Errc::usage, "--watch shows all running jobs, not one run"});
   if (given.watching && given.json)
@@ -336,7 +333,7 @@ std::string render_running(std::span<const RunningRun> runs,
 
 const Verb kStatusVerb{
     .name = "status",
-    .function = tell_status,
+    .function = reads<StatusWords, tell_status>,
     .help = "[RUN]: your running jobs, and what each rank does",
     .usage = "[RUN] [OPTIONS]",
     .purpose =

@@ -67,10 +67,7 @@ constexpr std::array kStopOptions{
                      .help = "ask again, as a second TERM does, which ends everything at once"},
 };
 
-int stop_run(std::span<const std::string> words) {
-  StopWords given;
-  std::vector<std::string> rest;
-  if (const auto status = settle(kStopVerb, words, &given, rest)) return *status;
+int stop_run(const StopWords& given, const std::vector<std::string>& rest) {
   if (rest.empty()) return refuse(no_run_named("stop", lines_of_running()));
   const Result<std::string> stopped = stop(rest.front(), given.now);
   return stopped ? answer(*stopped) : refuse(stopped.error());
@@ -88,7 +85,7 @@ Error no_run_named(std::string_view verb, std::span<const report::RunLine> runni
 
 const Verb kStopVerb{
     .name = "stop",
-    .function = stop_run,
+    .function = reads<StopWords, stop_run>,
     .help = "RUN: end a running job of yours in order, as TERM does",
     .usage = "RUN [OPTIONS]",
     .purpose =

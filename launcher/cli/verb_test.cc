@@ -221,9 +221,8 @@ Result<Trial> prepare(const TestWords& given) {
                std::move(facts), std::move(advices), *fewer};
 }
 
-int test_host(std::span<const std::string> words) {
-  TestWords given;
-  if (const auto status = settle(kTestVerb, words, &given, given.command)) return *status;
+int test_host(TestWords& given, std::vector<std::string>& rest) {
+  given.command = std::move(rest);
   const auto named = trial::backends_named(given.backends);
   if (!named) return refuse(named.error());
   auto trial = prepare(given);
@@ -245,7 +244,7 @@ std::string versions_in_words(const trial::Survey& python, const gpu::JobLibrari
 
 const Verb kTestVerb{
     .name = "test",
-    .function = test_host,
+    .function = reads<TestWords, test_host>,
     .help = "run ranks here, over every backend that is installed",
     .usage = "[OPTIONS] [--] [PYTHON|COMMAND...]",
     .purpose =

@@ -8,8 +8,10 @@
 
 namespace safelaunch::cli {
 
-/// A verb's words, without the verb itself; returns the status to exit with.
-using VerbFunction = int (*)(std::span<const std::string> words);
+struct Verb;
+
+/// Takes the verb and the words behind it; returns the status to exit with.
+using VerbFunction = int (*)(const Verb& verb, std::span<const std::string> words);
 
 /// Whether a verb starts a job, and hence needs the guardian.
 enum class StartsJob { no, yes };
@@ -55,10 +57,23 @@ inline constexpr std::string_view kManyWords = "any";
                                                         std::span<const std::string> words,
                                                         void* target);
 
-/// A verb begins with this: it reads the words, and where nothing else is to be done (--help, a
-/// wrong word), prints what is to be said and returns the status to exit with.
+/// Reads the words, and where nothing else is to be done (--help, a wrong word), prints what is to
+/// be said and returns the status to exit with.
 [[nodiscard]] std::optional<int> settle(const Verb& verb, std::span<const std::string> words,
                                         void* target, std::vector<std::string>& rest);
+
+/// The function of a verb that `act` performs once its words are read: into the struct of its
+/// options, and the rest.
+template <class Options, auto act>
+int reads(const Verb& verb, std::span<const std::string> words) {
+  Options given;
+  std::vector<std::string> rest;
+  if (const auto status = settle(verb, words, &given, rest)) return *status;
+  return act(given, rest);
+}
+
+/// The struct of a verb without options of its own.
+struct NoOptions {};
 
 // Each verb has a file, launcher/cli/verb_NAME.cc; a verb that only shows what another file makes
 // stands there (help, manual, completions, recorded_runs).
