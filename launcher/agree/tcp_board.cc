@@ -5,6 +5,8 @@
 #include <utility>
 #include <variant>
 
+#include "safelaunch/base/alarm.h"
+
 // TcpAgent decides, and its actions are performed here in their order: connect, send, tell the
 // listener. The listener may call the board from within such a call, so actions wait in a queue,
 // and only the outermost call performs them.
@@ -81,11 +83,9 @@ struct TcpBoard::Shell : std::enable_shared_from_this<Shell>, FrameStream::Liste
     timer_is_for = deadline;
     timer.cancel();
     if (!deadline) return;
-    timer.expires_at(*deadline);
-    timer.async_wait([self = shared_from_this()](const boost::system::error_code& cancelled) {
-      if (cancelled || self->listener == nullptr) return;
-      self->timer_is_for.reset();
-      self->perform(self->agent.time_passed(Clock::now()));
+    timer.set(*deadline, [this] {
+      timer_is_for.reset();
+      perform(agent.time_passed(Clock::now()));
     });
   }
 
@@ -94,7 +94,7 @@ struct TcpBoard::Shell : std::enable_shared_from_this<Shell>, FrameStream::Liste
   bool performing = false;
   TcpAgent agent;
   Dialer dialer;
-  boost::asio::steady_timer timer;
+  Alarm timer;
   std::optional<TimePoint> timer_is_for;
   std::shared_ptr<FrameStream> stream;
   Board::Listener* listener;  ///< nullptr: the board is gone

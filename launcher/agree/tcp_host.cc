@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <deque>
 #include <limits>
 #include <unordered_map>
@@ -12,6 +11,7 @@
 #include "board_core.h"
 #include "board_memory.h"
 #include "makers.h"
+#include "safelaunch/base/alarm.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/host/network.h"
@@ -98,10 +98,7 @@ struct TcpHost::Shell : std::enable_shared_from_this<Shell>, TcpServer::Listener
       return boost::asio::post(io, [self = shared_from_this()] {
         if (const auto done = std::exchange(self->left, nullptr)) done();
       });
-    farewell.expires_after(kLooksAgain);
-    farewell.async_wait([self = shared_from_this(), limit](const boost::system::error_code&) {
-      self->wait_for_farewell(limit);
-    });
+    farewell.set_after(kLooksAgain, [this, limit] { wait_for_farewell(limit); });
   }
 
   void shut() {
@@ -228,11 +225,9 @@ struct TcpHost::Shell : std::enable_shared_from_this<Shell>, TcpServer::Listener
     if (const auto deadline = core->deadline()) next = std::min(next, *deadline);
     if (timer_is_for == next) return;
     timer_is_for = next;
-    timer.expires_at(next);
-    timer.async_wait([self = shared_from_this()](const boost::system::error_code& cancelled) {
-      if (cancelled || self->listener == nullptr) return;
-      self->timer_is_for.reset();
-      self->time_passed();
+    timer.set(next, [this] {
+      timer_is_for.reset();
+      time_passed();
     });
   }
 
@@ -250,8 +245,8 @@ struct TcpHost::Shell : std::enable_shared_from_this<Shell>, TcpServer::Listener
 
   boost::asio::io_context& io;
   BoardConfig config;
-  boost::asio::steady_timer timer;
-  boost::asio::steady_timer farewell;
+  Alarm timer;
+  Alarm farewell;
   Board::Listener* listener;  ///< nullptr: the board is gone
   std::unique_ptr<TcpServer> server;
   std::optional<BoardCore> core;  ///< the board itself, from the first claim on

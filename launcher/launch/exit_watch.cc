@@ -7,11 +7,11 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <cerrno>
 #include <cstdint>
 #include <utility>
 
+#include "safelaunch/base/alarm.h"
 #include "safelaunch/base/time.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/host/proc.h"
@@ -76,7 +76,7 @@ struct ExitWatch::Watch : std::enable_shared_from_this<Watch> {
       : pidfd(io), retry(io), process(watched), on_exit(std::move(callback)) {}
 
   boost::asio::posix::stream_descriptor pidfd;
-  boost::asio::steady_timer retry;
+  Alarm retry;
   ProcessId process;
   OnExit on_exit;
 
@@ -99,11 +99,7 @@ struct ExitWatch::Watch : std::enable_shared_from_this<Watch> {
   }
 
   void begin_later() {
-    retry.expires_after(kRetryPause);
-    retry.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
-      const auto watch = weak.lock();
-      if (watch && !error) watch->begin();
-    });
+    retry.set_after(kRetryPause, [this] { begin(); });
   }
 
   void await() {

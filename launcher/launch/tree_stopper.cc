@@ -4,11 +4,11 @@
 #include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <csignal>
 #include <utility>
 
 #include "pipe_readers.h"
+#include "safelaunch/base/alarm.h"
 #include "safelaunch/host/proc.h"
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/launch/descendants.h"
@@ -38,7 +38,8 @@ std::vector<Survivor> survivors() {
 
 struct TreeStopper::Performance : std::enable_shared_from_this<Performance> {
   Performance(boost::asio::io_context& context, Reaper& children, AskMainWith ask, OnDone done)
-      : reaper(children),
+      : io(context),
+        reaper(children),
         ask_main(std::move(ask)),
         on_done(std::move(done)),
         timer(context),
@@ -90,7 +91,7 @@ struct TreeStopper::Performance : std::enable_shared_from_this<Performance> {
   void perform(StopDone) {
     reaper.when_childless(nullptr);
     const auto alive = survivors();
-    boost::asio::post(timer.get_executor(), [self = shared_from_this(), alive] {
+    boost::asio::post(io, [self = shared_from_this(), alive] {
       if (self->on_done) self->on_done(alive);
     });
   }
@@ -102,21 +103,15 @@ struct TreeStopper::Performance : std::enable_shared_from_this<Performance> {
     if (walks_in_vain == kWalksThatProve) return take(TreeEmpty{});
     if (met_by_walk.readers > 0) (void)sequence.on(ReadersAtWork{}, Clock::now());
     if (walks_in_vain == 0 && met_by_walk.refused + met_by_walk.spared == 0) return;
-    look.expires_after(walks_in_vain > 0 ? kProveEvery : kLookEvery);
-    look.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
-      const auto self = weak.lock();
-      if (self && !error && self->sequence.deadline()) self->look_again(self->look_around());
+    look.set_after(walks_in_vain > 0 ? kProveEvery : kLookEvery, [this] {
+      if (sequence.deadline()) look_again(look_around());
     });
   }
 
   void set_timer() {
     const auto deadline = sequence.deadline();
     if (!deadline) return void(timer.cancel());
-    timer.expires_at(*deadline);
-    timer.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
-      const auto self = weak.lock();
-      if (self && !error) self->take(TimePassed{});
-    });
+    timer.set(*deadline, [this] { take(TimePassed{}); });
   }
 
   void watch_tree() {
@@ -125,11 +120,12 @@ struct TreeStopper::Performance : std::enable_shared_from_this<Performance> {
     });
   }
 
+  boost::asio::io_context& io;
   Reaper& reaper;
   AskMainWith ask_main;
   OnDone on_done;
-  boost::asio::steady_timer timer;
-  boost::asio::steady_timer look;
+  Alarm timer;
+  Alarm look;
   StopSequence sequence;
   PipeReaders readers;
   bool spare_readers = true;

@@ -9,10 +9,10 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <cstring>
 #include <map>
 
+#include "safelaunch/base/alarm.h"
 #include "safelaunch/base/log.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/time.h"
@@ -190,10 +190,8 @@ class LogFollower::State : public std::enable_shared_from_this<State> {
 
   template <class Act>
   void after(Duration wait, Act act) {
-    wait_.expires_after(wait);
-    wait_.async_wait([weak = weak_from_this(), act](const boost::system::error_code& cancelled) {
-      const auto self = weak.lock();
-      if (self && !cancelled && !self->stopped_) act(*self);
+    wait_.set_after(wait, [weak = weak_from_this(), act] {
+      if (const auto self = weak.lock(); self && !self->stopped_) act(*self);
     });
   }
 
@@ -289,7 +287,7 @@ class LogFollower::State : public std::enable_shared_from_this<State> {
   std::filesystem::path directory_;
   Observer observer_;
   boost::asio::posix::stream_descriptor notices_;
-  boost::asio::steady_timer wait_;  // runs before we listen
+  Alarm wait_;  // runs before we listen
   alignas(inotify_event) std::array<char, 16 << 10> notice_{};
   std::map<std::string, File> files_;
   std::size_t former_files_ = 0;  // how many files stood there before

@@ -4,9 +4,9 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 
+#include "safelaunch/base/alarm.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 #include "scan.h"
@@ -196,10 +196,7 @@ class RasQuestion::State : public std::enable_shared_from_this<State> {
       : io_(io), socket_(io), timer_(io), on_answer_(std::move(on_answer)) {}
 
   void begin(const std::string& address, Duration limit) {
-    timer_.expires_after(limit);
-    timer_.async_wait([self = shared_from_this()](const error_code& cancelled) {
-      if (!cancelled) self->finish();
-    });
+    timer_.set_after(limit, [this] { finish(); });
     error_code wrong;
     const tcp::endpoint endpoint = endpoint_of(address, wrong);
     if (wrong) return finish();
@@ -243,7 +240,7 @@ class RasQuestion::State : public std::enable_shared_from_this<State> {
 
   boost::asio::io_context& io_;
   tcp::socket socket_;
-  boost::asio::steady_timer timer_;
+  Alarm timer_;
   OnAnswer on_answer_;
   std::array<char, 4096> buffer_{};
   std::string answer_;

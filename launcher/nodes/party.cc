@@ -112,10 +112,7 @@ void Party::take(const agree::AgentEvent& event) {
 void Party::set_timer() {
   const auto deadline = machine_.deadline();
   if (!deadline) return void(timer_.cancel());
-  timer_.expires_at(*deadline);
-  timer_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (!cancelled) take(agree::AgentTimePassed{});
-  });
+  timer_.set(*deadline, [this] { take(agree::AgentTimePassed{}); });
 }
 
 void Party::hear(const agree::BoardEvent& event) {

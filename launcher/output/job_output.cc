@@ -6,10 +6,10 @@
 #include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <cerrno>
 
 #include "job_stream.h"
+#include "safelaunch/base/alarm.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/trusted_path.h"
 #include "safelaunch/output/terminal_writer.h"
@@ -117,7 +117,7 @@ class JobOutput::State : public std::enable_shared_from_this<State> {
   std::shared_ptr<Lane> out_lane_;  // lines on the way to our stdout; only with Mode::lines
   std::shared_ptr<Lane> err_lane_;  // the same lane where our streams are joined
   std::unique_ptr<char[]> chunk_;
-  boost::asio::steady_timer rest_;
+  Alarm rest_;
   std::vector<JobStream*> resting_;
   bool drained_ = false;
 };
@@ -241,11 +241,9 @@ void JobOutput::State::rest(JobStream& stream) {
   stream.read_end.ignore();
   resting_.push_back(&stream);
   if (resting_.size() > 1) return;
-  rest_.expires_after(kRest);
-  rest_.async_wait([weak = weak_from_this()](const boost::system::error_code& aborted) {
-    const auto self = weak.lock();
-    if (!self || aborted) return;
-    for (JobStream* rested : std::exchange(self->resting_, {})) self->read(*rested);
+  rest_.set(Clock::now() + kRest, [this] {
+    const auto self = shared_from_this();
+    for (JobStream* rested : std::exchange(resting_, {})) read(*rested);
   });
 }
 

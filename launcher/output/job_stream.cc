@@ -61,10 +61,8 @@ void Lane::arm() {
   const auto next = mux_.next_tick();
   if (!next || *next >= armed_ || !terminal_.has_room(stream_)) return;
   armed_ = *next;
-  timer_.expires_at(armed_);
-  timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& aborted) {
-    const auto self = weak.lock();
-    if (self && !aborted) self->tick();
+  timer_.set(armed_, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->tick();
   });
 }
 

@@ -2,13 +2,13 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <cstddef>
 #include <functional>
 #include <memory>
 #include <utility>
 
 #include "line_mux.h"
+#include "safelaunch/base/alarm.h"
 #include "safelaunch/base/time.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/output/job_output.h"
@@ -48,7 +48,7 @@ class Lane : public std::enable_shared_from_this<Lane> {
   LineMux mux_;
   std::string lines_;
   bool flush_posted_ = false;
-  boost::asio::steady_timer timer_;
+  Alarm timer_;
   TimePoint armed_ = TimePoint::max();  // the time at which the timer will fire
 };
 

@@ -225,19 +225,17 @@ void Outlet::reader_is_ready() {
 void Outlet::wait_for_idle_line() {
   if (idle_armed_) return;
   idle_armed_ = true;
-  idle_.expires_after(kIdleLine);
-  idle_.async_wait(
-      [weak = weak_from_this(), before = job_writes_](const boost::system::error_code& aborted) {
-        const auto self = weak.lock();
-        if (!self || aborted) return;
-        self->idle_armed_ = false;
-        if (!self->screen_.message_waits()) return;
-        if (self->job_writes_ == before) {
-          self->break_line();
-        } else {
-          self->wait_for_idle_line();
-        }
-      });
+  idle_.set_after(kIdleLine, [weak = weak_from_this(), before = job_writes_] {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->idle_armed_ = false;
+    if (!self->screen_.message_waits()) return;
+    if (self->job_writes_ == before) {
+      self->break_line();
+    } else {
+      self->wait_for_idle_line();
+    }
+  });
 }
 
 void Outlet::break_line() {

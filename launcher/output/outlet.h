@@ -2,13 +2,13 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 
+#include "safelaunch/base/alarm.h"
 #include "safelaunch/base/time.h"
 #include "safelaunch/base/unique_fd.h"
 #include "safelaunch/output/std_streams.h"
@@ -100,7 +100,7 @@ class Outlet : public std::enable_shared_from_this<Outlet> {
   std::size_t taken_ = 0;  // length of the part in front that was taken
   // Exists only while we wait for the descriptor.
   std::optional<boost::asio::posix::stream_descriptor> reader_;
-  boost::asio::steady_timer idle_;
+  Alarm idle_;
   bool idle_armed_ = false;
   std::uint64_t job_writes_ = 0;
   bool lost_of_job_ = false;  // at once: a file or device takes or refuses bytes and never waits

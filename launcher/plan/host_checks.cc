@@ -9,11 +9,11 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <csignal>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "safelaunch/base/alarm.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/json_fields.h"
 #include "safelaunch/base/log.h"
@@ -162,12 +162,10 @@ struct HostChecks::Running : std::enable_shared_from_this<Running> {
   }
 
   void limit_to(Duration limit) {
-    timer.expires_after(limit);
-    timer.async_wait([weak = weak_from_this(), limit](const boost::system::error_code& cancelled) {
-      const auto self = weak.lock();
-      if (!self || cancelled || !self->on_done) return;
-      self->end();
-      self->tell({{}, {}, fmt::format("the checks took longer than {}", describe_duration(limit))});
+    timer.set_after(limit, [this, limit] {
+      if (!on_done) return;
+      end();
+      tell({{}, {}, fmt::format("the checks took longer than {}", describe_duration(limit))});
     });
   }
 
@@ -182,7 +180,7 @@ struct HostChecks::Running : std::enable_shared_from_this<Running> {
   }
 
   boost::asio::posix::stream_descriptor pipe;
-  boost::asio::steady_timer timer;
+  Alarm timer;
   OnDone on_done;
   int pid = 0;
   std::string text;

@@ -1,9 +1,9 @@
 #include "safelaunch/probe/session.h"
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <utility>
 
+#include "safelaunch/base/alarm.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/launch/helper.h"
 
@@ -96,7 +96,7 @@ struct Session::Running : std::enable_shared_from_this<Running> {
 
   Run run;
   std::vector<launch::Helper> helpers;
-  boost::asio::steady_timer timer;
+  Alarm timer;
   OnOutcome on_outcome;
   Meeting meeting;
   bool has_rank_0;
@@ -151,13 +151,9 @@ void Session::Running::happened(const Event& event) {
 }
 
 void Session::Running::wait() {
-  timer.cancel();
-  if (!run.deadline()) return;
-  timer.expires_at(*run.deadline());
-  timer.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
-    const auto self = weak.lock();
-    if (self && !error) self->happened(TimePassed{});
-  });
+  const auto deadline = run.deadline();
+  if (!deadline) return void(timer.cancel());
+  timer.set(*deadline, [this] { happened(TimePassed{}); });
 }
 
 void Session::Running::perform(const HandOutId& action) {

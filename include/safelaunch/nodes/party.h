@@ -1,12 +1,12 @@
 #pragma once
 
-#include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <memory>
 
 #include "safelaunch/agree/agent_machine.h"
 #include "safelaunch/agree/board.h"
 #include "safelaunch/agree/token.h"
+#include "safelaunch/base/alarm.h"
 #include "safelaunch/plan/plan.h"
 
 namespace safelaunch::nodes {
@@ -69,7 +69,7 @@ class Party final : agree::Board::Listener {
 
   Listener& listener_;
   agree::AgentMachine machine_;
-  boost::asio::steady_timer timer_;
+  Alarm timer_;
   std::unique_ptr<agree::Board> board_;
   bool leaving_ = false;
   /// The end of the run, which waits until the board knows that this node leaves.
