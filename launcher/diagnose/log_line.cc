@@ -165,9 +165,7 @@ void for_each_line(std::string_view text, const std::function<void(const LogLine
   text = tail(text);
   bool reason_follows = false;
   for (std::size_t number = 0; !text.empty(); ++number) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    LogLine line{text.substr(0, end), std::nullopt, LineKind::plain, number};
-    text.remove_prefix(std::min(end + 1, text.size()));
+    LogLine line{take_word(text, '\n'), std::nullopt, LineKind::plain, number};
     strip_bar(line.text);
     line.text = line.text.substr(0, kLongestLine);
     while (take_process(line.text) || strip_tag(line.text, line.rank) ||

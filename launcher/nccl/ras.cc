@@ -174,8 +174,7 @@ bool may_ask_ras(const Version& version) {
 RasReport parse_ras(std::string_view answer) {
   RasReader reader;
   while (!answer.empty()) {
-    std::string_view line = answer.substr(0, answer.find('\n'));
-    answer.remove_prefix(std::min(line.size() + 1, answer.size()));
+    std::string_view line = take_word(answer, '\n');
     if (line.ends_with('\r')) line.remove_suffix(1);
     reader.read(line);
   }

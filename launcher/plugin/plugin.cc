@@ -1,7 +1,5 @@
 #include "safelaunch/plugin/plugin.h"
 
-#include <algorithm>
-
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
@@ -24,8 +22,7 @@ constexpr std::string_view kUsualName = "libnccl-profiler.so";
 std::optional<std::string> value_in(const fs::path& file) {
   const std::string text = user_file_text(file).value_or("");
   for (std::string_view rest = text; !rest.empty();) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    const std::string_view line = take_word(rest, '\n');
     if (line.starts_with(kVariable) && line.substr(kVariable.size()).starts_with('='))
       return std::string(line.substr(kVariable.size() + 1));
   }

@@ -6,6 +6,7 @@
 
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/json_fields.h"
+#include "safelaunch/base/strings.h"
 #include "safelaunch/launch/helper.h"
 #include "safelaunch/nccl/log_fact.h"
 
@@ -30,16 +31,13 @@ std::vector<Json> objects_in(const std::vector<std::string>& lines) {
 
 /// The interface, as NCCL's log names it.
 void read_interface(std::string_view log, NcclSurvey& survey) {
-  for (std::size_t begin = 0; begin < log.size();) {
-    const std::size_t end = std::min(log.find('\n', begin), log.size());
-    if (const auto line = nccl::split_nccl_line(log.substr(begin, end - begin)))
+  while (!log.empty())
+    if (const auto line = nccl::split_nccl_line(take_word(log, '\n')))
       if (const auto fact = nccl::fact_of(*line);
           const auto* chosen = std::get_if<nccl::InterfaceChosen>(&fact)) {
         survey.interface = chosen->name;
         survey.address = chosen->address;
       }
-    begin = end + 1;
-  }
 }
 
 Environment with_log(Environment environment) {

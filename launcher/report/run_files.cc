@@ -188,11 +188,7 @@ template <class OnText>
 void for_each_document(const RecordedFile& file, OnText on_text) {
   if (!file.name.ends_with(".jsonl")) return on_text(std::string_view(file.text));
   std::string_view rest = file.text;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    on_text(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
+  while (!rest.empty()) on_text(take_word(rest, '\n'));
 }
 
 bool is_json(const RecordedFile& file) {

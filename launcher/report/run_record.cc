@@ -218,11 +218,8 @@ class RecordReader {
 
 void read_events(std::string_view text, RunRecord& run) {
   RecordReader reader(run);
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    if (end != 0) reader.read(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  while (!text.empty())
+    if (const std::string_view line = take_word(text, '\n'); !line.empty()) reader.read(line);
   if (run.lines.size() <= kMostLines) return;
   run.lines_left_out = run.lines.size() - kMostLines;
   const auto from = run.lines.begin() + kMostLines / 2;
@@ -271,8 +268,7 @@ std::vector<EnvironmentChange> read_changes(std::string_view text) {
   std::vector<EnvironmentChange> changes;
   std::string change;
   while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const std::string_view line = take_word(text, '\n');
     const std::size_t why = line.rfind("  # ");
     change += (change.empty() ? "" : "\n") + std::string(line.substr(0, why));
     if (why == std::string_view::npos && !text.empty()) continue;

@@ -27,11 +27,7 @@ class TextWriter {
   void line(std::string_view text = {}) { text_.append(text).append("\n"); }
   void heading(std::string_view text) { line(inked(Ink::bold, text)); }
   void indented(std::string_view text, std::string_view lead) {
-    while (!text.empty()) {
-      const std::size_t end = std::min(text.find('\n'), text.size());
-      line(std::string(lead) + std::string(text.substr(0, end)));
-      text.remove_prefix(std::min(end + 1, text.size()));
-    }
+    while (!text.empty()) line(std::string(lead) + std::string(take_word(text, '\n')));
   }
   [[nodiscard]] std::string take() { return std::move(text_); }
 
