@@ -5,6 +5,8 @@
 #include <variant>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/process.h"
+
 // The lease is looked at before anything else: an agent that was stopped has lost its ranks,
 // whatever it hears now. A word counts only while its speaker leads as far as this agent knows.
 // An end that was once wanted stays wanted, and is carried out as soon as nothing runs here and,
@@ -189,9 +191,10 @@ void Agent::take(const SignalHere& event, TimePoint now) {
   signalled_ = now;
   if (running_) running_->stopping = true;
   if (leader_)
-    leader_->want_end(128 + signal_,
-                      fmt::format("signal {} at node 0 ({})", signal_, config_.claim.host), signal_,
-                      now);
+    leader_->want_end(
+        128 + signal_,
+        fmt::format("signal {} at node 0 ({})", signal_name(signal_), config_.claim.host), signal_,
+        now);
 }
 
 void Agent::take(const AgentTimePassed&, TimePoint) {}
@@ -203,8 +206,8 @@ void Agent::lose_lease_in_time(TimePoint now) {
   lease_.reset();
   stand_ = Stand::lost;
   kill(
-      fmt::format("the board has not confirmed this node for {}, so safelaunch ends its ranks: "
-                  "another node may take their place{}",
+      fmt::format("the board has not confirmed this node for {} (--node-lease), so safelaunch "
+                  "ends its ranks: another node may take their place{}",
                   describe_duration(config_.terms.lease),
                   trouble_.empty() ? "" : fmt::format(" ({})", trouble_)));
 }
@@ -269,6 +272,8 @@ void Agent::follow_word() {
   if (word == nullptr) return;
   const Decision& decision = word->decision;
   if (ending_) return void(ending_->hurry = ending_->hurry || decision.hurry);
+  if (decision.order == Order::end && is_superfluous() && decision.exit_code == 0)
+    return end({peer_lost(), parked_why_ + ": nothing has run here"});
   if (decision.order == Order::end)
     return end({decision.exit_code, decision.why, decision.signal, false, decision.hurry});
   if (decision.order == Order::apart) return end({0, decision.why, 0, seat_ && !ever_started_});
@@ -315,7 +320,7 @@ void Agent::follow_go(const Heard& word) {
 void Agent::follow_stop(const Heard& word) {
   heard_ = word.number;
   ready_for_.reset();
-  stop(word.decision.why, 0);
+  stop(word.decision.why, word.decision.signal);
 }
 
 void Agent::attend(const Decision& go) {
@@ -393,6 +398,12 @@ bool Agent::is_alone() const {
   return false;
 }
 
+/// Whether it was started as a node that another one has been all the time: it may be of another
+/// job, which has not run. A spare that takes any seat is as well as the job.
+bool Agent::is_superfluous() const {
+  return stand_ == Stand::parked && config_.claim.seat && !ever_started_;
+}
+
 Duration Agent::patience() const {
   if (ever_started_ && stand_ != Stand::parked) return config_.back_within;
   if (!may_go_apart() || stand_ == Stand::parked) return config_.start_within;
@@ -431,7 +442,12 @@ std::optional<TimePoint> Agent::gives_up_at() const {
                           : std::optional(leader_->end()->wanted + config_.terms.lease +
                                           config_.terms.kill_margin);
   if (signal_ == 0) return std::nullopt;
-  return is_alone() || !seat_ ? signalled_ : signalled_ + config_.terms.lease;
+  if (is_alone() || !seat_) return signalled_;
+  // The leader has heard of it, and waits until the ranks of all nodes are over.
+  const Heard* word = present_word();
+  if (word != nullptr && word->decision.order == Order::stop && word->decision.signal != 0)
+    return std::nullopt;
+  return signalled_ + config_.terms.lease;
 }
 
 void Agent::end_in_time(TimePoint now) {
@@ -440,7 +456,8 @@ void Agent::end_in_time(TimePoint now) {
   if (leader_ && leader_->end())
     end({leader_->end()->exit_code, leader_->end()->why, leader_->end()->signal});
   else
-    end({128 + signal_, fmt::format("signal {} at {}", signal_, config_.claim.host), signal_});
+    end({128 + signal_, fmt::format("signal {} at {}", signal_name(signal_), config_.claim.host),
+         signal_});
 }
 
 std::optional<TimePoint> Agent::deadline() const {

@@ -101,6 +101,7 @@ class Agent {
   [[nodiscard]] const Heard* present_word() const;
   [[nodiscard]] bool is_confirmed() const { return stand_ == Stand::seated && lease_; }
   [[nodiscard]] bool is_alone() const;
+  [[nodiscard]] bool is_superfluous() const;
   [[nodiscard]] bool may_go_apart() const { return config_.apart_after && !ever_started_; }
   [[nodiscard]] Duration patience() const;
   [[nodiscard]] std::string waits_for() const;

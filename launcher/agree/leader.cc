@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/process.h"
 #include "safelaunch/base/strings.h"
 
 // The leader decides by its last word. After `gather` it waits until every node has told that it
@@ -48,9 +49,10 @@ void Leader::note(const Standing& standing, TimePoint now) {
   if (!news) return;
   actions_.push_back(NodeTold{standing.seat, standing.host, *news});
   if (news->signal != 0)
-    want_end(128 + news->signal,
-             fmt::format("signal {} at {}", news->signal, roll_.name_of(standing.seat)),
-             news->signal, now);
+    want_end(
+        128 + news->signal,
+        fmt::format("signal {} at {}", signal_name(news->signal), roll_.name_of(standing.seat)),
+        news->signal, now);
   if (news->hurry) hurry();
 }
 
@@ -101,7 +103,7 @@ std::vector<AgentAction> Leader::step(TimePoint now) {
 }
 
 void Leader::decide(TimePoint now) {
-  if (end_) return say_end();
+  if (end_) return lead_end();
   if (!decision_) return say({});
   switch (decision_->order) {
     case Order::gather: return gather(now);
@@ -193,6 +195,25 @@ void Leader::conclude() {
   next.attempt = decision_->attempt;
   announced_ = false;
   say(std::move(next));
+}
+
+// Ranks that save at a signal may end with a status of their own, so it is known only once all are
+// over. Whoever asks twice does not wait for it.
+void Leader::lead_end() {
+  const bool awaited = decision_ && end_->signal != 0 && !end_->hurry;
+  if (awaited && decision_->order == Order::go && !roll_.all_over()) {
+    Decision next = *decision_;
+    next.order = Order::stop;
+    next.why = end_->why;
+    next.signal = end_->signal;
+    return say(std::move(next));
+  }
+  if (awaited && decision_->order == Order::stop && decision_->signal != 0) {
+    if (!roll_.all_over()) return;
+    end_->exit_code = roll_.status_after(end_->exit_code);
+    if (end_->exit_code == 0) end_->why.clear();
+  }
+  say_end();
 }
 
 // The end is said a second time only where somebody has asked twice, because the agents then wait

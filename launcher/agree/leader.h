@@ -58,6 +58,7 @@ class Leader {
   void start();
   void lead_attempt();
   void conclude();
+  void lead_end();
   void say_end();
   void say(Decision decision);
   [[nodiscard]] std::optional<TimePoint> apart_at() const;

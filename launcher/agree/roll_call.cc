@@ -57,6 +57,7 @@ void RollCall::call(std::uint64_t word) {
   sent_.clear();
   running_ = 0;
   lost_.clear();
+  exit_codes_.clear();
   failure_.clear();
   for (auto& [seat, node] : nodes_) judge_ready(node);
 }
@@ -94,6 +95,7 @@ void RollCall::judge_sent(int seat, Sent& sent) {
   const auto& news = nodes_.at(seat).news;
   if (!news || !is_idle(*news) || news->heard < sent_by_) return;
   take_over(sent);
+  exit_codes_.insert(news->end ? news->end->exit_code : exit_code_of(Errc::peer_lost));
   if (news->end && news->end->killed) {
     lost_.insert(seat);
     return fail(fmt::format("no word from {} for too long", name_of(seat)));
@@ -103,6 +105,14 @@ void RollCall::judge_sent(int seat, Sent& sent) {
     return fail(fmt::format("{} has not started the attempt", name_of(seat)));
   if (news->end && news->end->exit_code != 0)
     fail(fmt::format("the attempt ended on {} with {}", name_of(seat), news->end->exit_code));
+}
+
+int RollCall::status_after(int of_signal) const {
+  if (!lost_.empty()) return of_signal;
+  if (exit_codes_ == std::set{0}) return 0;
+  const auto own =
+      std::ranges::find_if(exit_codes_, [&](int code) { return code != 0 && code != of_signal; });
+  return own == exit_codes_.end() ? of_signal : *own;
 }
 
 void RollCall::take_over(Sent& sent) {

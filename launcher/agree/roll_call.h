@@ -36,6 +36,9 @@ class RollCall {
   /// Why the attempt has failed on some node; empty: on none as yet.
   [[nodiscard]] const std::string& failure() const { return failure_; }
   [[nodiscard]] const std::set<int>& lost() const { return lost_; }
+  /// Of an attempt that a signal has ended, where all of it is over: 0 if each node ended with 0,
+  /// else the status of its own that a node has told, else the signal's, 128 + its number.
+  [[nodiscard]] int status_after(int of_signal) const;
   /// The news of the other nodes, with an end each.
   [[nodiscard]] std::map<int, NodeNews> news_of_others() const;
   [[nodiscard]] std::map<int, Standing> standings_of_others() const;
@@ -81,6 +84,7 @@ class RollCall {
   std::map<int, Sent> sent_;
   int running_ = 0;
   std::set<int> lost_;
+  std::set<int> exit_codes_;  ///< of the nodes on which the attempt is over
   std::string failure_;
 };
 

@@ -64,16 +64,27 @@ std::vector<Door> DoorKeeper::open(const std::vector<Door>& doors) {
     if (!error) ::fcntl(acceptor.native_handle(), F_SETFD, FD_CLOEXEC);
     if (!error && own_port) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
     if (!error) acceptor.bind(at, error);
-    if (!error) acceptor.listen(tcp::acceptor::max_listen_connections, error);
+    if (!error && !own_port) acceptor.listen(tcp::acceptor::max_listen_connections, error);
     if (!error) door.port = acceptor.local_endpoint(error).port();
     if (error) {
       log_debug(fmt::format("no door at {}: {}", door.address, error.message()));
       continue;
     }
     opened.push_back(door);
-    accept(opened_.emplace_back(door.interface, own_port, std::move(acceptor)));
+    Opened& kept = opened_.emplace_back(door.interface, own_port, std::move(acceptor));
+    if (!own_port) accept(kept);
   }
   return opened;
+}
+
+// A port that is bound and does not listen refuses, and is held all the same.
+void DoorKeeper::let_in(const std::string& interface) {
+  for (Opened& door : opened_) {
+    if (door.interface != interface || !door.acceptor.is_open()) continue;
+    error_code error;
+    door.acceptor.listen(tcp::acceptor::max_listen_connections, error);
+    if (!error) accept(door);
+  }
 }
 
 DoorKeeper::~DoorKeeper() {

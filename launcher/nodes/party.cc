@@ -63,6 +63,7 @@ agree::AgentConfig agent_of(const plan::PartyPlan& party) {
   config.claim.seats = party.placement.nodes;
   config.claim.job = party.placement.job;
   config.claim.host = host::read_hostname();
+  config.terms = party.terms;
   config.start_within = party.nodes_within;
   if (!party.certain) config.apart_after = kApartAfter;
   config.seed = random_number();
@@ -73,6 +74,7 @@ agree::BoardConfig board_of(const plan::PartyPlan& party, const agree::Token& to
                             const Environment& environment) {
   agree::BoardConfig board;
   board.address = party.address;
+  board.terms = party.terms;
   board.token = token.secret;
   board.token_from = token.from;
   board.keeps_board = keeps_board(party);

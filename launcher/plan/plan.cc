@@ -192,6 +192,14 @@ Result<void> plan_party(RunPlan& plan) {
   party.address = *std::move(address);
   if (const auto within = plan.options.nodes_timeout)
     party.nodes_within = within->count() == 0 ? kForEver : *within;
+  if (const auto lease = plan.options.node_lease) {
+    constexpr Duration kShortest = std::chrono::seconds(5);
+    constexpr Duration kLongest = std::chrono::hours(1);
+    if (*lease < kShortest || *lease > kLongest)
+      return Error{Errc::usage, fmt::format("--node-lease {}: it can be 5s to 1h",
+                                            plan.options.given.at("node-lease").value)};
+    party.terms = agree::terms_of(*lease);
+  }
   plan.party = std::move(party);
   return {};
 }

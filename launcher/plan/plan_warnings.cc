@@ -41,7 +41,7 @@ void warn_of_idle_options(RunPlan& plan) {
         fmt::format("--port {} has no effect: the command takes no port, neither by an option of a "
                     "launcher nor in MASTER_PORT",
                     options.given.at("port").value));
-  for (const char* const name : {"token-file", "nodes-timeout"})
+  for (const char* const name : {"token-file", "nodes-timeout", "node-lease"})
     if (is_typed(options, name) && !plan.party)
       plan.warnings.push_back(
           fmt::format("--{} has no effect: no agents of other nodes take part in this job", name));

@@ -225,6 +225,7 @@ bool Nodes::begin_mesh() {
     return false;
   }
   meshing_ = true;
+  if (doors_) doors_->let_in(nodes::kMasterDoor);
   party_->take(reach);
   waits_for_ways_.set_after(kWaysWithin, [this] { end_mesh(); });
   return true;

@@ -105,7 +105,8 @@ int status_for_others(const AttemptRecord& record, const diagnose::Evidence& evi
   if (went_well(record) || record.gave_way) return 0;
   const int code =
       diagnose::exit_status_of(evidence, diagnose::diagnose(evidence, diagnose::catalogue()));
-  return code != 0 ? code : exit_code_of(Errc::os);
+  // At a signal the ranks may save, and end well.
+  return code != 0 || record.signal ? code : exit_code_of(Errc::os);
 }
 
 // Where this node's attempt was ended because another's had failed, that one's end is the job's.

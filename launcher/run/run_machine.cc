@@ -84,7 +84,7 @@ void RunMachine::take(const HostChecked& event, TimePoint) {
 // A finding that forbids this node to start forbids it to all, so that none of them waits for it.
 void RunMachine::begin(std::vector<std::string> risks, const std::string& blocked) {
   if (!agrees_) return start_unless(blocked);
-  if (!blocked.empty()) complain(blocked);
+  if (!(blocked_ = blocked).empty()) complain(blocked);
   state_ = Gathering{};
   if (!blocked.empty()) risks = {blocked};
   actions_.push_back(TellReady{std::move(risks), !blocked.empty()});
@@ -156,6 +156,7 @@ Result<void> RunMachine::take_agreed(const agree::Decision& go) {
 void RunMachine::take(const AgreedOnNone& event, TimePoint) {
   agrees_ = false;
   actions_.push_back(PartFromNodes{});
+  if (is<Gathering>() && !blocked_.empty()) return end(exit_code_of(Errc::blocked), blocked_);
   say(event.why + "; this node now runs alone, with one attempt");
   if (is<Gathering>()) start(plan_.chain.front());
 }

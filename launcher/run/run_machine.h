@@ -395,6 +395,7 @@ class RunMachine {
     bool went_well = false;    ///< the attempt went well on this node
   };
   LastAttempt last_;
+  std::string blocked_;       ///< why this node's checks forbid the run; empty: they do not
   int attempts_ = 0;          ///< how many attempts have ended
   profile::Profile profile_;  ///< the profile of the present attempt, or of the last
   int retries_of_profile_ = 0;

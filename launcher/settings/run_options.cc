@@ -230,6 +230,13 @@ constexpr std::array kRunOptions{
            .fallback = "10min",
            .help = "how long to wait for missing nodes (0 = for ever)",
            .trust = Trust::not_needed},
+    Option{.name = "node-lease",
+           .scope = Scope::config,
+           .put = put_into<&RunOptions::node_lease>,
+           .fallback = "10s",
+           .help = "a node that is cut off from the others so long ends its ranks (5s to 1h); the "
+                   "same on all nodes",
+           .trust = Trust::not_needed},
     Option{.name = "module",
            .letter = 'm',
            .put = put_into<&RunOptions::module>,

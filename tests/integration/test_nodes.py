@@ -225,7 +225,7 @@ class Nodes(SafelaunchTest):
         wait_until(lambda: "has 2" in self.said(0) and "has 2" in self.said(1), what="the first all_reduce")
         agents[1].send_signal(signal.SIGTERM)
         self.assertEqual(self.statuses(agents), [143, 143], self.both())
-        self.assertIn("signal 15 at node 1 (node1)", self.said(0))
+        self.assertIn("signal SIGTERM at node 1 (node1)", self.said(0))
         self.assertNotIn("signal 15", self.said(1))  # it was sent there
         for node in (0, 1):
             outcome = json.loads((self.folder / f"node{node}" / "outcome.json").read_text())
@@ -239,7 +239,7 @@ class Nodes(SafelaunchTest):
         wait_until(lambda: "runs" in self.said(1) and '"e":"exit"' in events.read_text(), what="the end of rank 0")
         agents[0].send_signal(signal.SIGTERM)
         self.assertEqual(self.statuses(agents), [143, 143], self.both())
-        self.assertIn("signal 15 at node 0 (node0)", self.said(1))
+        self.assertIn("signal SIGTERM at node 0 (node0)", self.said(1))
 
     def test_a_node_that_cannot_start_its_ranks_is_named_and_no_rank_is_blamed(self):
         self.make_hosts(2)

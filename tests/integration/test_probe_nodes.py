@@ -134,7 +134,7 @@ class ProbeOverNodes(SafelaunchTest):
         wait_until(lambda: "bandwidth" in scene.said("out0"), LIMIT, "that the nodes have met")
         scene.agents[1].send_signal(signal.SIGTERM)
         self.assert_statuses(scene, 143, 143)
-        self.assertIn("signal 15 at node 1 (node1)", scene.said("err0"))
+        self.assertIn("signal SIGTERM at node 1 (node1)", scene.said("err0"))
 
     def test_a_node_that_does_not_come_is_named(self):
         scene = self.here((0, None, 2), "--nodes-timeout", "1s")

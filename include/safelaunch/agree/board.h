@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -29,6 +30,14 @@ struct Terms {
   /// It covers the kill, and clocks that run apart by up to 1 % of the lease.
   Duration kill_margin = std::chrono::seconds(3);
 };
+
+/// With a lease of that length, at least 5 s; the margin grows with it, since clocks may run apart.
+[[nodiscard]] constexpr Terms terms_of(Duration lease) {
+  Terms terms;
+  terms.kill_margin = std::max(terms.kill_margin, std::chrono::seconds(1) + lease / 50);
+  terms.lease = lease;
+  return terms;
+}
 
 /// The wish of an agent at the board.
 struct Claim {

@@ -20,8 +20,10 @@ class DoorKeeper {
   DoorKeeper& operator=(const DoorKeeper&) = delete;
   ~DoorKeeper();
 
-  /// The doors that could be opened, with their ports.
+  /// The doors that could be opened, with their ports. One at a port of its own, which the job
+  /// needs afterwards, refuses until let_in(): a node's ranks may come there before their agents.
   [[nodiscard]] std::vector<Door> open(const std::vector<Door>& doors);
+  void let_in(const std::string& interface);
   /// Closes the door of this interface. The port is free at once, for whoever binds it.
   void close(const std::string& interface);
 

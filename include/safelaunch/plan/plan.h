@@ -48,6 +48,7 @@ struct PartyPlan {
   /// no others run apart.
   bool certain = false;
   Duration nodes_within = std::chrono::minutes(10);  ///< missing nodes have this long to come
+  agree::Terms terms{};
 };
 
 /// Everything about a run that is decided before anything is done; `--dry-run` prints it.

@@ -64,6 +64,7 @@ struct RunOptions {
   std::string rendezvous;  ///< the URL where agents agree; "none"; empty: as the job's own place
   std::string token_file;
   std::optional<Duration> nodes_timeout;
+  std::optional<Duration> node_lease;
   CpuBinding binding = CpuBinding::none;
 
   bool module = false;  ///< the command names a Python module

@@ -236,27 +236,6 @@ TEST_CASE("a node that did not start what it was sent off for stops the others",
   CHECK(over.news.at(2).end->exit_code == 69);
 }
 
-TEST_CASE("a signal at any agent ends the run on all", "[agree]") {
-  AgentStory agent;
-  agent.leads_attempt();
-  (void)agent.deeds();
-  SECTION("at a member") {
-    agent.member(2, {.phase = NodePhase::going, .attempt = 1, .heard = agent.word, .signal = 15});
-    CHECK(agent.deeds() == "node 2 told, say 1.3 end 143, stop by 15");
-    agent.is_over(0, false);
-  }
-  SECTION("at the leader") {
-    agent.on(SignalHere{15});
-    agent.echo();
-    CHECK(agent.deeds() == "say 1.3 end 143");
-    agent.is_over(143);
-  }
-  CHECK(agent.deeds().empty());  // the others are still there
-  agent.on(SeatVacated{1});
-  agent.on(SeatVacated{2});
-  CHECK_THAT(agent.end_why(), ContainsSubstring("signal 15 at node") && ContainsSubstring("(gpu-"));
-}
-
 TEST_CASE("a leader tells who is missing, ever more rarely, and ends with their names", "[agree]") {
   AgentStory agent;
   agent.leads();

@@ -235,6 +235,19 @@ TEST_CASE("a spare says so once, and takes the seat that becomes free", "[agree]
   CHECK(agent.deeds() == "claim, tell, publish joined");
 }
 
+TEST_CASE("an agent of a node that another one was all the time has not done its job",
+          "[agree][bug]") {
+  const bool any_seat = GENERATE(true, false);
+  AgentStory agent;
+  if (any_seat) agent.config.claim.seat.reset();
+  agent.on(Joins{});
+  agent.on(Parked{"node 1 is held by the safelaunch on gpu-9"});
+  agent.hears({.order = Order::end});
+  CHECK(agent.all<EndHere>().front().exit_code == (any_seat ? 0 : 69));
+  if (!any_seat)
+    CHECK(agent.end_why() == "node 1 is held by the safelaunch on gpu-9: nothing has run here");
+}
+
 TEST_CASE("a spare ends with the others", "[agree]") {
   AgentStory agent;
   agent.on(Joins{});
@@ -252,19 +265,6 @@ TEST_CASE("a spare whose board is gone ends in time", "[agree]") {
   agent.on(Unreachable{"connection refused"});
   agent.passes(10min);
   CHECK(agent.all<EndHere>().front().exit_code == 69);
-}
-
-TEST_CASE("a signal at a member is told, and ends it with the others", "[agree]") {
-  AgentStory agent;
-  agent.goes();
-  agent.forget();
-  agent.on(SignalHere{15});
-  CHECK(agent.deeds() == "publish going and the signal");  // the run has passed it on
-  agent.hears({.order = Order::end, .exit_code = 143, .signal = 15});
-  CHECK(agent.deeds().empty());
-  agent.is_over(143);
-  CHECK(agent.deeds() ==
-        "publish stopped and the signal, publish leaving and the signal, leave, end with 143");
 }
 
 TEST_CASE("a signal ends an agent in time, whether others answer or not", "[agree]") {
@@ -345,42 +345,6 @@ TEST_CASE("a member answers what the leader asks, each question once", "[agree]"
   go.count = 1;
   agent.hears(go);
   CHECK(agent.deeds() == "attend true 3 1");
-}
-
-TEST_CASE("the end of the run stops what runs, with the signal", "[agree]") {
-  AgentStory agent;
-  agent.goes();
-  agent.forget();
-  agent.hears({.order = Order::end, .exit_code = 143, .signal = 15, .why = "signal 15 at node 0"});
-  CHECK(agent.deeds() == "stop by 15");
-  agent.is_over(0, false);
-  CHECK(agent.deeds() == "publish stopped, publish leaving, leave, end with 143");
-}
-
-TEST_CASE("whoever asks twice for the end is not waited for on other nodes either", "[agree]") {
-  AgentStory agent;
-  agent.goes();
-  agent.forget();
-  Decision end{.order = Order::end, .exit_code = 130, .signal = 2, .why = "signal 2 at node 0"};
-  const bool at_once = GENERATE(true, false);
-  if (!at_once) agent.hears(end);
-  end.hurry = true;
-  agent.hears(end);
-  CHECK(agent.deeds() == "stop by 2, stop by 2");
-  agent.hears(end);
-  CHECK(agent.deeds().empty());
-}
-
-TEST_CASE("a second signal at a member is told", "[agree]") {
-  AgentStory agent;
-  agent.goes();
-  agent.on(SignalHere{2});
-  CHECK_FALSE(agent.last_news()->hurry);
-  agent.on(SignalHere{2});
-  CHECK(agent.last_news()->hurry);
-  agent.forget();
-  agent.hears({.order = Order::end, .exit_code = 130, .signal = 2, .hurry = true});
-  CHECK(agent.deeds().empty());  // the run has passed on both
 }
 
 TEST_CASE("a word that cannot be read ends the agent: another version leads", "[agree]") {

@@ -309,12 +309,12 @@ node 1 failed: node 1 told, say 1.3 stop, stop
 node 1 stopped: node 1 told
 node 1 anew: node 1 told, say 1.3 stop, stop
 node 1 gone: node 1 silent, say 1.3 stop, stop
-node 1 signalled: node 1 told, say 1.3 end 143, stop by 15
+node 1 signalled: node 1 told, say 1.3 stop, stop by 15
 turned away: tell
 stop wanted: say 1.3 stop, stop
 end wanted: say 1.3 end 3, stop
 attention: say 1.3 go 1
-signal: say 1.3 end 143
+signal: say 1.3 stop
 unseated: kill
 lease over: kill
 nothing: reach wanted; attempt wanted; over here

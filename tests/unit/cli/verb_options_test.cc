@@ -175,6 +175,8 @@ TEST_CASE("the deadlines that a run's help names are those of a profile that say
   }
   CHECK(parse_duration(fallback_of(kRunVerb, "nodes-timeout")).value() ==
         plan::PartyPlan().nodes_within);
+  CHECK(parse_duration(fallback_of(kRunVerb, "node-lease")).value() ==
+        plan::PartyPlan().terms.lease);
   CHECK(fallback_of(kRunVerb, "stall-timeout") == format_stall_timeout(timeouts.stall));
 }
 
@@ -217,11 +219,11 @@ TEST_CASE("what help names as an option's fallback is what holds without it", "[
       {"binding", [](const Options& a, const Options& b) { return a.binding == b.binding; }},
       {"ranks", [](const Options& a, const Options& b) { return a.ranks == b.ranks; }},
   };
-  std::set<std::string_view> compared{
-      "init-timeout",    "collective-timeout", "quiet-timeout",
-      "work-timeout",  // each in a test
-      "stopped-timeout", "start-timeout",      "stall-timeout",
-      "nodes-timeout",   "keep-runs",          "keep-days"};  // of its own
+  std::set<std::string_view> compared{"init-timeout",    "collective-timeout", "quiet-timeout",
+                                      "work-timeout",  // each in a test
+                                      "stopped-timeout", "start-timeout",      "stall-timeout",
+                                      "nodes-timeout",   "node-lease",         "keep-runs",
+                                      "keep-days"};  // of its own
   for (const Row& row : rows) {
     INFO(row.option);
     const settings::Option* option = settings::find_run_option(row.option);

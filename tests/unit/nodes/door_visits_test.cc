@@ -88,8 +88,11 @@ TEST_CASE("a port that the job needs is free as soon as its door is closed", "[m
   io.restart();
   const auto opened = keeper.open(doors);
   REQUIRE(opened == doors);
-  const auto ways = visit(io, {{1, {"abc", opened}}});
-  CHECK(ways.front().end == Way::End::reached);
+  const AllDoors all{{1, {"abc", opened}}};
+  // Ranks of a node whose agent has not come are refused there, as where nobody is.
+  CHECK(visit(io, all).front().end == Way::End::refused);
+  keeper.let_in("lo");
+  CHECK(visit(io, all).front().end == Way::End::reached);
   keeper.close("lo");
   // As a program does that does not ask for SO_REUSEADDR.
   using boost::asio::ip::tcp;

@@ -77,6 +77,7 @@ TEST_CASE("an option needs trust unless it is a deadline, what is tried, or what
                                         "start-timeout",
                                         "stall-timeout",
                                         "nodes-timeout",
+                                        "node-lease",
                                         "grace",
                                         "probe",
                                         "no-hook",

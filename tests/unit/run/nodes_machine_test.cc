@@ -113,6 +113,18 @@ TEST_CASE("a node whose checks forbid the run tells the others instead of ending
   CHECK(run.exit_code() == 75);
 }
 
+TEST_CASE("a node whose checks forbid the run does not start alone either", "[nodes][bug]") {
+  Agreeing run(false);
+  run.plan.options.preflight = true;
+  run.begin_alone();
+  run.on(HostChecked{{.lines = {},
+                      .findings = {{"connect-failed", Severity::blocks, "no route", "look"}},
+                      .trouble = ""}});
+  run.on(AgreedOnNone{"no other safelaunch has come in 30s"});
+  CHECK(run.started().empty());
+  CHECK(run.exit_code() == 75);
+}
+
 TEST_CASE("a signal goes to all nodes; a second one does not wait for them", "[nodes]") {
   Agreeing run;
   run.begin_alone();

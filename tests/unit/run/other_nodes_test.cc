@@ -175,6 +175,13 @@ TEST_CASE("a node that failed never tells the others 0", "[other_nodes]") {
   evidence.command = Exited{3};
   CHECK(status_for_others(failed, evidence) == 3);
   CHECK(status_for_others(failed, {}) != 0);
+  // Ranks that saved at a signal, and ended well, have not failed.
+  AttemptRecord saved = ended_well();
+  saved.signal = SIGTERM;
+  diagnose::Evidence told;
+  told.signal = SIGTERM;
+  told.command = Exited{0};
+  CHECK(status_for_others(saved, told) == 0);
 }
 
 TEST_CASE("an attempt that went well here, and failed elsewhere, has ended as it did there",

@@ -97,6 +97,7 @@ TEST_CASE("each option of a run fills the member of its name", "[run_options]") 
       {"rank-files", "1", [](const auto& o) { return o.rank_files; }},
       {"log-dir", "l", [](const auto& o) { return o.log_dir == "l"; }},
       {"run-dir", "r", [](const auto& o) { return o.run_dir == "r"; }},
+      {"node-lease", "40s", [](const auto& o) { return o.node_lease == 40s; }},
       {"nodes-timeout", "5s", [](const auto& o) { return o.nodes_timeout == 5s; }},
       {"notify", "x", [](const auto& o) { return o.notify == "x"; }},
       {"metrics", "x.prom", [](const auto& o) { return o.metrics == "x.prom"; }},
