@@ -131,11 +131,18 @@ bool begins_line(const NamePlace& name) {
 
 // ---- one place after the other where a value may stand
 
+// "UID=sa;PWD=/x" opens a database: its PWD is no variable.
+bool is_behind_semicolon(const NamePlace& name) {
+  const std::size_t before = name.text.substr(0, name.begin).find_last_not_of(" \t");
+  return before != std::string_view::npos && name.text[before] == ';';
+}
+
 // Adds a secret that has a name. Anything else is left to the next reader.
 bool add_if_secret(const NamePlace& name, SecretPlace place, SecretPlaces& places) {
   if (place.begin >= place.end || place.end > name.text.size()) return false;
   const std::string_view value = name.text.substr(place.begin, place.end - place.begin);
-  if (!is_secret_value(name.kind, name.name(), value)) return false;
+  const bool is_variable = !value.starts_with('/') || !is_behind_semicolon(name);
+  if (!is_secret_value(name.kind, is_variable ? name.name() : "", value)) return false;
   places.push_back(place);
   return true;
 }

@@ -185,6 +185,12 @@ bool is_path(std::string_view value) {
   return value.size() > 2 && kPath.is(value);
 }
 
+// A shell names its working directory so. In another variable, or as another text, it is a
+// password.
+bool is_working_directory(std::string_view name, std::string_view value) {
+  return name == "PWD" && value.starts_with('/');
+}
+
 // "c10d/0/worker/12", "layers.17.self_attn.weight", "step_0012": small words and numbers that signs
 // join, as stores and models name things. A random key has a part that mixes letters and digits.
 bool is_words(std::string_view value) {
@@ -291,7 +297,7 @@ bool looks_like_password(std::string_view value) {
 bool is_secret_value(NameKind kind, std::string_view name, std::string_view value) {
   if (kind == NameKind::plain || is_no_secret(value)) return false;
   if (kind == NameKind::key) return looks_random(value);
-  if (value == name) return false;  // token=token
+  if (value == name || is_working_directory(name, value)) return false;  // token=token
   if (kind == NameKind::token) {
     if (is_count(value) || value.starts_with("<") || value.starts_with("[PAD")) return false;
     if (lower(name) == "auth" || name.ends_with("cookie") || name.ends_with("pass"))

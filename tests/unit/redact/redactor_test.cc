@@ -1,6 +1,7 @@
 #include "safelaunch/redact/redactor.h"
 
 #include "catch.h"
+#include "safelaunch/base/format.h"
 
 using namespace safelaunch;
 using namespace safelaunch::redact;
@@ -32,6 +33,25 @@ TEST_CASE("names that hold secrets are known in any spelling", "[redact]") {
                            "--tokenizer", "--keep", "key_padding_mask", "num_key_value_heads",
                            "token_path", "author", "SSH_AUTH_SOCK"})
     CHECK_FALSE(is_secret_name(name));
+}
+
+TEST_CASE("the working directory that a shell names is no secret, and a password behind PWD is one",
+          "[redact]") {
+  for (const char* path : {"/tmp/a b", "/tmp/项目 一", "/data/Exp3/lr=0.1,wd=0.01", "/home/ann"})
+    for (const std::string name : {"PWD", "OLDPWD"}) {
+      Redactor redactor;
+      redactor.learn(Environment{{name, path}});
+      const std::string file = fmt::format("File \"{}/t.py\", line 3", path);
+      CHECK(redactor.redact(file) == file);
+      CHECK(redactor.redact(name, path) == path);
+      const std::string line = fmt::format("{}={}", name, path);
+      CHECK(redactor.redact(line) == line);
+    }
+  CHECK(is_secret("DB_PWD", "/tmp/a b"));
+  CHECK(redacted("PWD=hunter2 x") == "PWD=[redacted]");
+  CHECK(redacted("DB_PWD=/s3cr3t,Value9") == "DB_PWD=[redacted]");
+  CHECK(redacted("uid=sa;pwd=/s3cr3t,Value9") == "uid=sa;pwd=[redacted]");
+  CHECK(redacted("UID=sa; PWD=/s3cr3t,Value9") == "UID=sa; PWD=[redacted]");
 }
 
 TEST_CASE("the value of a secret option is replaced, and nothing else", "[redact]") {
