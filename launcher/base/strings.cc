@@ -132,6 +132,15 @@ std::string shell_word(std::string_view text) {
   return plain ? std::string(text) : shell_quoted(text);
 }
 
+std::string shell_line(std::span<const std::string> words) {
+  std::string line;
+  for (const std::string& word : words) {
+    if (!line.empty()) line += ' ';
+    line += shell_word(word);
+  }
+  return line;
+}
+
 std::string rough_size(std::uint64_t bytes) {
   constexpr double kStep = 1024.0;
   if (bytes < 1024) return fmt::format("{} bytes", bytes);

@@ -260,7 +260,7 @@ std::optional<std::string> no_verb(std::span<const std::string> words, std::stri
   if (std::ranges::find(kFoldersOfTheSystem, program.substr(0, slash)) == kFoldersOfTheSystem.end())
     return std::nullopt;
   return tr(fmt::format("there is no verb '{}'; {}", words.front(), *instead)) + "\n" +
-         tr("To run {} all the same: safelaunch -- {}", program, join(words, " "));
+         tr("To run {} all the same: safelaunch -- {}", program, shell_line(words));
 }
 
 }  // namespace safelaunch::cli

@@ -7,6 +7,7 @@
 #include "safelaunch/base/cause_ids.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
+#include "safelaunch/base/source_place.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/diagnose/failure_words.h"
 
@@ -286,8 +287,9 @@ std::string headline_of(const Evidence& evidence) {
 
 /// "train.py:12 load_data → wait" -> "train.py:12 in load_data → wait".
 std::string as_place(std::string_view where) {
-  const std::string_view place = take_word(where, ' ');
-  return where.empty() ? std::string(place) : fmt::format("{} in {}", place, where);
+  const std::string_view place = source_place(where);
+  where.remove_prefix(place.size());
+  return where.empty() ? std::string(place) : fmt::format("{} in{}", place, where);
 }
 
 /// All that is said, with the places in the sentence.

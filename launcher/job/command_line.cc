@@ -102,15 +102,6 @@ CommandPort port_in_endpoint(const LauncherVariable& endpoint) {
       {endpoint.value.substr(colon + 1), narrowed(endpoint.place, colon + 1, size - colon - 1)});
 }
 
-std::string shell_line(std::span<const std::string> words) {
-  std::string line;
-  for (const std::string& word : words) {
-    if (!line.empty()) line += ' ';
-    line += shell_word(word);
-  }
-  return line;
-}
-
 namespace {
 
 constexpr std::array kMasterPort = {std::string_view("--master_port"),

@@ -83,7 +83,4 @@ void find_script(const CommandLine& line, const OptionWalk& walk, ScriptKind kin
 /// Adds the warnings that need the whole command to be known.
 void find_mistakes(Command& command);
 
-/// The words as one would type them in a shell.
-[[nodiscard]] std::string shell_line(std::span<const std::string> words);
-
 }  // namespace safelaunch::job

@@ -7,6 +7,7 @@
 
 #include "json.h"
 #include "safelaunch/base/format.h"
+#include "safelaunch/base/source_place.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
 
@@ -172,14 +173,14 @@ std::vector<std::string> with_source_lines(const Failure& failure, const fs::pat
   Wanted wanted;
   std::size_t count = 0;
   for (const MissingRank& missing : failure.missing) take_places(missing.stack, wanted, count);
-  std::map<std::string, std::string> lines;  // by "train.py:12"
+  SourceLines lines;  // by "train.py:12"
   for (const auto& [name, numbers] : wanted)
     for (const auto& [place, line] :
          read_sources(lines_of(name, numbers, directory, fs::file_time_type::clock::now())))
       lines.emplace(base_name(place), printable(line));
   std::vector<std::string> places = failure.places;
   for (std::string& place : places)
-    if (const auto line = lines.find(place.substr(0, place.find(' '))); line != lines.end())
+    if (const auto line = lines.find(source_place(place)); line != lines.end())
       place += ":  " + line->second;
   return places;
 }

@@ -5,6 +5,7 @@
 #include "excerpts.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/language.h"
+#include "safelaunch/base/source_place.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
 #include "safelaunch/report/report.h"
@@ -119,7 +120,7 @@ std::string title_of(const RunRecord& run) {
     const Failure& failure = *told->failure;
     title += ": " + tr(failure.headline);
     if (!failure.places.empty())
-      title += " · " + failure.places.front().substr(0, failure.places.front().find(' '));
+      title += fmt::format(" · {}", source_place(failure.places.front()));
   }
   return title + " · " + run.id;
 }

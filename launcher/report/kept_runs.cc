@@ -184,7 +184,7 @@ std::string end_in_words(const RunLine& line) {
 }
 
 std::string command_in_words(const RunLine& line) {
-  return plain_line(join(line.command, " "));
+  return plain_line(shell_line(line.command));
 }
 
 std::string render(std::span<const RunLine> lines) {

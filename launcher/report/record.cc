@@ -53,7 +53,7 @@ bool read_any(const Json& json, std::string_view name, std::variant<All...>& eve
 }
 
 std::string words_of(const Run& run) {
-  return join(run.command, " ");
+  return shell_line(run.command);
 }
 
 std::string words_of(const Finding& finding) {

@@ -272,7 +272,7 @@ Json json_of(const record::Straggler& straggler) {
 RunStatus shown(RunStatus status) {
   for (std::string* text : {&status.run, &status.profile, &status.waiting, &status.stall})
     *text = plain_line(*text);
-  status.command = {plain_line(join(status.command, " "))};
+  status.command = {plain_line(shell_line(status.command))};
   for (auto& [rank, host] : status.hosts) host = plain_line(host);
   for (auto& [rank, figures] : status.figures) figures.where = plain_line(figures.where);
   if (status.straggler) status.straggler->where = plain_line(status.straggler->where);

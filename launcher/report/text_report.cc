@@ -37,7 +37,7 @@ class TextWriter {
 
 void write_head(const RunRecord& run, TextWriter& to) {
   to.heading(tr("run {}", run.id));
-  const std::string command = plain_line(join(run.summary.command, " "));
+  const std::string command = plain_line(shell_line(run.summary.command));
   if (!command.empty()) to.line(tr("command   {}", command));
   if (!run.working_directory.empty())
     to.line(tr("in        {}", plain_line(run.working_directory)));

@@ -101,7 +101,7 @@ std::string row(std::string_view label, std::string_view value) {
 // The plan without its attempts.
 std::string head(const plan::RunPlan& plan, const Rehearsal& rehearsal,
                  const redact::Redactor& redactor) {
-  std::string text = row("command", join(redactor.redact(plan.options.command), " ")) +
+  std::string text = row("command", shell_line(redactor.redact(plan.options.command))) +
                      row("launcher", name(plan.command.launcher)) +
                      row("ranks", tr(ranks_in_words(plan))) +
                      row("port", tr(port_in_words(plan, rehearsal)));
@@ -160,7 +160,7 @@ Lines details_of(const plan::RunPlan& plan, const RehearsedAttempt& attempt,
   if (!attempt.passed_over.empty() && plan.options.verbosity != Verbosity::verbose) return lines;
   if (attempt.refusal) lines.push_back(tr("does not start: {}", tr(attempt.refusal->message)));
   if (attempt.spec.workers.empty()) return lines;
-  lines.push_back(tr("runs: {}", join(redactor.redact(attempt.spec.workers.front().argv), " ")));
+  lines.push_back(tr("runs: {}", shell_line(redactor.redact(attempt.spec.workers.front().argv))));
   lines.push_back(tr("deadlines: {}", deadlines_in_words(attempt.spec)));
   if (profile.backend == profile::Backend::gloo)
     lines.push_back(tr("backend: gloo in place of nccl"));

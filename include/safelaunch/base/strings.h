@@ -96,6 +96,9 @@ template <class Number = std::uint64_t>
 /// As shell_quoted(), for a person to read: a word that needs no quotes has none.
 [[nodiscard]] std::string shell_word(std::string_view text);
 
+/// A command line, for a person to read and to copy.
+[[nodiscard]] std::string shell_line(std::span<const std::string> words);
+
 /// "512 bytes", "64 MiB", "23.5 GiB".
 [[nodiscard]] std::string rough_size(std::uint64_t bytes);
 

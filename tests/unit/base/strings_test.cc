@@ -94,6 +94,12 @@ TEST_CASE("a word is quoted for a shell only where it has to be") {
   CHECK(shell_word("") == "''");
 }
 
+TEST_CASE("a command line is shown as a shell reads it") {
+  CHECK(shell_line(std::vector<std::string>{"torchrun", "训练 脚本.py", "--lr=1e-4", ""}) ==
+        "torchrun '训练 脚本.py' --lr=1e-4 ''");
+  CHECK(shell_line({}).empty());
+}
+
 TEST_CASE("capitals of ASCII alone are lowered, whatever the locale", "[strings]") {
   CHECK(lower("NCCL_IB_HCA=mlx5_0") == "nccl_ib_hca=mlx5_0");
   CHECK(lower("@[`{\xc3\x84") == "@[`{\xc3\x84");

@@ -71,6 +71,16 @@ TEST_CASE("a rank that is behind in training is named with its place", "[diagnos
         "collective; rank 2 was missing. Rank 2 never called all_reduce, collective 9 of group 0.");
 }
 
+TEST_CASE("a blank in the name of a script does not part it from its line", "[diagnosis]") {
+  const auto place_of = [](const std::string& where) {
+    return diagnosed(hang(Stage::group, {{.rank = Rank{1}, .where = where}})).failure.places;
+  };
+  CHECK(place_of("my train.py:6 <module>") ==
+        std::vector<std::string>{"my train.py:6 in <module>"});
+  CHECK(place_of("训练 脚本.py:6 load → wait") ==
+        std::vector<std::string>{"训练 脚本.py:6 in load → wait"});
+}
+
 TEST_CASE("that all ranks are in one collective is confirmed only by all ranks", "[diagnosis]") {
   diagnose::Evidence evidence = hang(Stage::collective, {});
   CHECK(diagnosed(evidence).failure.cause == "collective-stuck");

@@ -56,7 +56,7 @@ TEST_CASE("a run is one line of the list, whatever its command holds", "[known_r
   runs.add_run("r1", outcome("completed", 0));
   const std::array lines{runs.line("r1")};
   const std::string text = report::render(lines);
-  CHECK(contains(text, "completed  torchrun train .py\n"));
+  CHECK(contains(text, "completed  torchrun 'train .py'\n"));
   CHECK(std::ranges::count(text, '\n') == 2);
   CHECK(lines[0].process == ProcessId{71, 5});
   const auto json = report::runs_json(lines);
@@ -177,8 +177,8 @@ TEST_CASE("the list of runs is a table with the newest last", "[known_runs]") {
   const std::array lines{runs.line("r1"), runs.line("r22")};
   const std::string text = render(lines);
   CHECK(text.starts_with("ID   STARTED           TOOK       END               COMMAND\nr1   20"));
-  CHECK(contains(text, "  completed         torchrun train .py\nr22  20"));
-  CHECK(text.ends_with("  hung, status 124  torchrun train .py\n"));
+  CHECK(contains(text, "  completed         torchrun 'train .py'\nr22  20"));
+  CHECK(text.ends_with("  hung, status 124  torchrun 'train .py'\n"));
 }
 
 TEST_CASE("no escape sequence of a record reaches the list of runs", "[known_runs]") {
@@ -193,7 +193,7 @@ TEST_CASE("no escape sequence of a record reaches the list of runs", "[known_run
   const std::array lines{line};
   const std::string text = render(lines);
   CHECK(text.find('\x1b') == std::string::npos);
-  CHECK(command_in_words(line) == "train.py  a b \ufffd");
+  CHECK(command_in_words(line) == "train.py '' 'a b' '\ufffd'");
   CHECK(std::ranges::count(text, '\n') == 3);
 }
 

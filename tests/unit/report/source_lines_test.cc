@@ -36,6 +36,20 @@ TEST_CASE("the line at which a rank stood is read from its source", "[source_lin
   CHECK(read_sources(files.text(kSources)).at(script + ":2") == "time.sleep(3600)");
 }
 
+TEST_CASE("a place in the verdict has its line of source, if a blank is in the file's name too",
+          "[source_lines]") {
+  const ScratchFolder run;
+  run.write("my train.py", "import time\n    time.sleep(3600)\n");
+  Failure failure;
+  failure.places = {"my train.py:2 in load → wait", "other.py:2 in load"};
+  failure.missing.push_back({.rank = Rank{1},
+                             .stack = "thread MainThread (innermost last)\n  " +
+                                      (run.path / "my train.py").native() + ":2 load\n"});
+  CHECK(with_source_lines(failure, run.path) ==
+        std::vector<std::string>{"my train.py:2 in load → wait:  time.sleep(3600)",
+                                 "other.py:2 in load"});
+}
+
 TEST_CASE("a name without a folder is one of the job's own folder", "[source_lines]") {
   const ScratchFolder run;
   run.write("train.py", "import time\ntime.sleep(3600)\n");

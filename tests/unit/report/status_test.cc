@@ -68,7 +68,7 @@ TEST_CASE("no word of a record sets the terminal, or looks like a line of ours",
       "\n");
   const std::string text = render(read_status(runs.path / "r1").value());
   CHECK(text ==
-        "r1  pid 71  attempt 1 basic\n    sh  a r2  pid 1\ufffd31m\n"
+        "r1  pid 71  attempt 1 basic\n    sh '' 'a r2  pid 1\ufffd31m'\n"
         "    waiting for rank 1     user root\n");
 }
 

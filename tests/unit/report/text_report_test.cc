@@ -39,6 +39,12 @@ TEST_CASE("a run that goes on says so, with what it waits for", "[text_report]")
   CHECK_FALSE(contains(text, "exit status"));
 }
 
+TEST_CASE("a command with a blank in a word can be copied from the report", "[text_report]") {
+  RunRecord run = run_with({});
+  run.summary.command = {"torchrun", "my train.py"};
+  CHECK(contains(text_of(run), "command   torchrun 'my train.py'\n"));
+}
+
 TEST_CASE("a run that trains waits for nobody", "[text_report]") {
   AttemptHistory attempt;
   attempt.training = 4s;
