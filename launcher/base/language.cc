@@ -70,17 +70,38 @@ std::vector<std::string_view> in_places(std::span<const std::string> between,
   return found;
 }
 
+// The first byte of a Chinese character or of its punctuation, in UTF-8.
+bool begins_chinese(std::string_view text) {
+  return !text.empty() && static_cast<unsigned char>(text.front()) >= 0xe3;
+}
+
+bool ends_in_chinese(std::string_view text) {
+  constexpr std::size_t kBytes = 3;
+  return text.size() >= kBytes && begins_chinese(text.substr(text.size() - kBytes));
+}
+
+/// Puts one part of a text behind the others. A blank parts Chinese from Latin letters, never from
+/// Chinese.
+void append(std::string& text, std::string_view part) {
+  const std::string_view before = std::string_view(text).substr(0, text.size() - 1);
+  if (text.ends_with(' ') && ends_in_chinese(before) && begins_chinese(part))
+    text.pop_back();
+  else if (part.starts_with(' ') && ends_in_chinese(text) && begins_chinese(part.substr(1)))
+    part.remove_prefix(1);
+  text += part;
+}
+
 /// The translation with its places filled in: by number, or one after another.
 std::string filled(std::string_view translation, std::span<const std::string> with) {
   std::string text;
   for (std::size_t next = 0; !translation.empty();) {
     const std::size_t open = std::min(translation.find('{'), translation.size());
-    text += translation.substr(0, open);
+    append(text, translation.substr(0, open));
     translation.remove_prefix(open);
     if (translation.empty()) break;
     translation.remove_prefix(1);
     const std::size_t place = take_number<std::size_t>(translation).value_or(next++);
-    if (place < with.size()) text += with[place];
+    if (place < with.size()) append(text, with[place]);
     translation.remove_prefix(std::min(translation.find('}') + 1, translation.size()));
   }
   return text;
@@ -177,8 +198,46 @@ const std::string* Phrases::find(std::string_view english) const {
   return found == phrases_.end() ? nullptr : &found->second;
 }
 
+/// "sleeping, on gpu-3", "on gpu-3": the state of a rank on another node.
+std::optional<std::string> Phrases::state_elsewhere(std::string_view english) const {
+  constexpr std::string_view kOn = ", on ";
+  const bool alone = english.starts_with(kOn.substr(2));
+  const std::size_t on = english.rfind(kOn);
+  if (!alone && (on == 0 || on == std::string_view::npos)) return std::nullopt;
+  const std::string_view host = english.substr(alone ? kOn.size() - 2 : on + kOn.size());
+  const std::string* said = find(alone ? "on {}" : "{}, on {}");
+  if (said == nullptr || host.empty() || host.find(' ') != std::string_view::npos)
+    return std::nullopt;
+  std::vector<std::string> told{std::string(host)};
+  if (!alone) told.insert(told.begin(), retold(english.substr(0, on)));
+  return filled(*said, told);
+}
+
+/// "--devices, --nnodes and --master-port", "gpu-0 and gpu-1": nothing but names.
+std::optional<std::string> Phrases::names(std::string_view english) const {
+  constexpr std::string_view kAnd = " and ";
+  const std::string* joint = find(kAnd);
+  const std::size_t last = english.rfind(kAnd);
+  if (joint == nullptr || last == std::string_view::npos) return std::nullopt;
+  std::vector<std::string_view> all;
+  for (std::string_view rest = english.substr(0, last); !rest.empty();) {
+    all.push_back(take_word(rest, ','));
+    if (rest.starts_with(' ')) rest.remove_prefix(1);
+  }
+  all.push_back(english.substr(last + kAnd.size()));
+  const auto is_name = [](std::string_view name) {
+    return !name.empty() && name.find(' ') == std::string_view::npos;
+  };
+  if (!std::ranges::all_of(all, is_name)) return std::nullopt;
+  std::string told(all.front());
+  for (std::size_t i = 1; i + 1 < all.size(); ++i) told.append("、").append(all[i]);
+  return told.append(*joint).append(all.back());
+}
+
 std::optional<std::string> Phrases::clause(std::string_view english) const {
   if (const std::string* known = find(english)) return *known;
+  if (auto told = state_elsewhere(english)) return told;
+  if (auto told = names(english)) return told;
   // "shm-small: /dev/shm has …", "NCCL_IB_TIMEOUT=60: it is …": one word, and what is said of it.
   const std::size_t colon = english.find(": ");
   const bool begins_with_word =
@@ -225,6 +284,10 @@ std::string Phrases::retold(std::string_view english) const {
 const Phrases& chinese_phrases() {
   static const Phrases phrases(embedded_phrases().front().text);
   return phrases;
+}
+
+std::string stack_line(std::string_view line) {
+  return line.starts_with(' ') ? std::string(line) : tr(line);
 }
 
 std::string tr(std::string_view english) {

@@ -60,7 +60,7 @@ void write_progress(const AttemptHistory& attempt, HtmlWriter& to) {
 void write_stack(std::string_view stack, const SourceLines& sources, HtmlWriter& to) {
   while (!stack.empty()) {
     const std::string_view line = take_word(stack, '\n');
-    to.path(line).markup("\n");
+    to.path(stack_line(line)).markup("\n");
     const auto source = sources.find(place_of_frame(line));
     if (source != sources.end())
       to.markup("<span class=\"src\">    ").text(source->second).markup("</span>\n");

@@ -156,7 +156,8 @@ void write_stacks(const AttemptHistory& attempt, TextWriter& to) {
   for (std::size_t i = 0; i < std::min(kMostStacks, stacks.size()); ++i) {
     const std::string title = tr("  stack of {}", tr(rank_list(stacks[i].ranks)));
     to.line(stacks[i].suspect ? inked(Ink::fault, title) : title);
-    to.indented(stacks[i].text, "    ");
+    for (std::string_view rest = stacks[i].text; !rest.empty();)
+      to.line("    " + stack_line(take_word(rest, '\n')));
   }
   if (stacks.size() > kMostStacks) to.line(tr("  and {} stacks more", stacks.size() - kMostStacks));
 }
@@ -172,7 +173,7 @@ std::string alike_together(std::string_view text) {
     add_alike(answers, Rank{*rank}, std::string(line));
   }
   std::string told;
-  for (const AlikeRanks& one : answers) told += rank_list(one.ranks) + one.words + "\n";
+  for (const AlikeRanks& one : answers) told += tr(rank_list(one.ranks) + one.words) + "\n";
   return told;
 }
 

@@ -65,17 +65,17 @@ std::string collectives_of(const Group& group) {
 std::string words_of(const Group& group) {
   const RankPlace& first = *group.places.front();
   std::vector<std::string> words;
-  if (!first.where.empty()) words.push_back("in " + first.where);
-  if (!first.standing.empty()) words.push_back(first.standing);
-  if (std::string counted = collectives_of(group); !counted.empty())
-    words.push_back(std::move(counted));
+  if (!first.where.empty()) words.push_back(tr("in {}", first.where));
+  if (!first.standing.empty()) words.push_back(tr(first.standing));
+  if (const std::string counted = collectives_of(group); !counted.empty())
+    words.push_back(tr(counted));
   std::vector<std::string> doings;
   for (const RankPlace* place : group.places)
     if (!place->doing.empty() && std::ranges::find(doings, tr(place->doing)) == doings.end())
       doings.push_back(tr(place->doing));
   if (doings.size() > kMostDoings) doings.resize(kMostDoings);
   if (!doings.empty()) words.push_back(join(doings, tr(" or ")));
-  return words.empty() ? "nothing is known of it" : join(words, "; ");
+  return words.empty() ? tr("nothing is known of it") : join(words, tr("; "));
 }
 
 std::vector<Group> together(const std::vector<RankPlace>& ranks) {
@@ -140,7 +140,7 @@ std::string render(const TreeProcess& process, const RankPlace* rank) {
                                  process.state, process.cpu);
   if (rank == nullptr) return text + process.command + "\n";
   if (rank->rank) text += fmt::format("rank {} ", rank->rank->value);
-  return text + fmt::format("({}): {}\n", process.command, tr(words_of({{}, {rank}})));
+  return text + fmt::format("({}): {}\n", process.command, words_of({{}, {rank}}));
 }
 
 }  // namespace
@@ -158,13 +158,13 @@ std::string render_tree(const JobPlaces& job) {
 std::string render(const JobPlaces& job, bool whole) {
   std::string text = tr(job.title) + "\n";
   for (const Group& group : together(job.ranks)) {
-    text += fmt::format("  {}: {}\n", tr(who_stands(group.places)), tr(words_of(group)));
+    text += fmt::format("  {}: {}\n", tr(who_stands(group.places)), words_of(group));
     if (!whole) continue;
     for (const RankPlace* place : group.places) {
       if (place->frames.empty()) continue;
       if (group.places.size() > 1) text += fmt::format("    pid {}\n", place->process.pid);
       std::string_view rest = place->frames;
-      while (!rest.empty()) text += fmt::format("    {}\n", take_word(rest, '\n'));
+      while (!rest.empty()) text += fmt::format("    {}\n", stack_line(take_word(rest, '\n')));
     }
   }
   return text + render_rest(job);

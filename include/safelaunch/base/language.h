@@ -49,6 +49,8 @@ class Phrases {
   };
 
   [[nodiscard]] std::optional<std::string> clause(std::string_view english) const;
+  [[nodiscard]] std::optional<std::string> state_elsewhere(std::string_view english) const;
+  [[nodiscard]] std::optional<std::string> names(std::string_view english) const;
   void add_pattern(std::string_view english, const std::string& translation);
 
   std::map<std::string, std::string, std::less<>> phrases_;
@@ -63,6 +65,10 @@ class Phrases {
 /// A text in the language of this process: a fixed one, or one with facts in it that the record
 /// has.
 [[nodiscard]] std::string tr(std::string_view english);
+
+/// A line of a stack in the language of this process: the head of a thread is ours, and a frame,
+/// which is indented, is the program's.
+[[nodiscard]] std::string stack_line(std::string_view line);
 
 /// A format in the language of this process, filled in. A translation may say its arguments in
 /// another order ({1} {0}).

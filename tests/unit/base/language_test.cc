@@ -104,6 +104,65 @@ TEST_CASE("what stands in brackets is told as a part of its sentence", "[languag
   CHECK(phrases.retold("Rank 0 failed first; cost: none") == "rank 0 最先失败；代价：none");
 }
 
+TEST_CASE("what a rank of another node does is told in Chinese, with its node", "[language]") {
+  const Phrases& chinese = chinese_phrases();
+  CHECK(chinese.retold("It was idling, on gpu-3.") == "它当时的状态：空等，在 gpu-3 上。");
+  CHECK(chinese.retold("idling: sleeping, on gpu-3") == "空等：睡眠中，在 gpu-3 上");
+  CHECK(chinese.retold("missing, on gpu-3") == "未到，在 gpu-3 上");
+  CHECK(chinese.retold("on gpu-3") == "在 gpu-3 上");
+  CHECK(chinese.retold("safelaunch stopped it together with the attempts of the other nodes: "
+                       "gpu-2: hung in group: rank 1 is missing (idling: sleeping, on gpu-3) "
+                       "while rank 0 has waited for 9s") ==
+        "safelaunch 把它和其他节点的尝试一起停止了：gpu-2：卡在 group：rank 1 "
+        "没到（空等：睡眠中，在 gpu-3 上），rank 0 已等 9s");
+}
+
+TEST_CASE("in what nodes differ, and where, is told in Chinese", "[language]") {
+  const Phrases& chinese = chinese_phrases();
+  CHECK(chinese.retold("the nodes differ in the script's content: 4da5 on gpu-0, d81d on gpu-1") ==
+        "各节点的脚本内容不一致：gpu-0 上是 4da5，gpu-1 上是 d81d");
+  CHECK(chinese.retold("the nodes differ in NCCL_DEBUG: (empty) on a, (not set) on b, WARN on c") ==
+        "各节点的 NCCL_DEBUG 不一致：a 上是（空），b 上是（未设置），c 上是 WARN");
+}
+
+TEST_CASE("options without effect are listed in Chinese", "[language]") {
+  const Phrases& chinese = chinese_phrases();
+  const std::string why = "safelaunch does not spawn the ranks here";
+  CHECK(chinese.retold("--master-port has no effect: " + why) ==
+        "--master-port 不起作用：这里的 rank 不是 safelaunch 启动的");
+  CHECK(chinese.retold("--devices, --nnodes and --master-port have no effect: " + why) ==
+        "--devices、--nnodes 和 --master-port 不起作用：这里的 rank 不是 safelaunch 启动的");
+  CHECK(chinese.retold("a strange word and another") == "a strange word and another");
+}
+
+TEST_CASE("a stack's head and the collectives of ranks are told in Chinese", "[language]") {
+  const Phrases& chinese = chinese_phrases();
+  CHECK(chinese.retold("thread MainThread (innermost last)") ==
+        "线程 MainThread（最内层的调用在最后）");
+  CHECK(chinese.retold("ranks 0-62: no collective yet") == "rank 0-62：还没有集合通信");
+  CHECK(chinese.retold("rank 0: waits in TCPStore__wait; waits in c10d.init_process_group") ==
+        "rank 0：在 TCPStore__wait 里等待；在 c10d.init_process_group 里等待");
+  CHECK(chinese.retold("rank 0: group 0: enqueued 3, started 3, completed 2; all_reduce, "
+                       "collective 3 of group 0: started; waits in TCPStore__wait") ==
+        "rank 0：group 0：已入队 3，已开始 3，已完成 2；all_reduce（group 0 的第 3 "
+        "个集合通信）：已开始；在 TCPStore__wait 里等待");
+  speak(Language::chinese);
+  CHECK(stack_line("thread 7 python3: state S in futex_wait") ==
+        "线程 7 python3：状态 S，位于 futex_wait");
+  CHECK(stack_line("  training") == "  training");
+  speak(Language::english);
+}
+
+TEST_CASE("no blank parts Chinese from Chinese where a phrase is filled in", "[language]") {
+  const Phrases& chinese = chinese_phrases();
+  CHECK(chinese.retold("no word from node 1 (gpu-1) for too long") ==
+        "节点 1（gpu-1）太久没有消息");
+  CHECK(chinese.retold("no word from gpu-1 for too long") == "gpu-1 太久没有消息");
+  CHECK(chinese.retold("port 29500 is held by a process of user c1u1 that we may not see, "
+                       "listening") ==
+        "端口 29500 已被用户 c1u1 的某个进程占用（正在监听；没有权限查看详情）");
+}
+
 TEST_CASE("the line of a standstill in training is told in Chinese", "[language]") {
   CHECK(
       chinese_phrases().retold(

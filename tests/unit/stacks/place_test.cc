@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "catch.h"
+#include "safelaunch/base/language.h"
 
 using namespace safelaunch;
 using namespace safelaunch::stacks;
@@ -99,6 +100,22 @@ TEST_CASE("all frames are told where they are wanted", "[place]") {
   CHECK(
       render(job, true) ==
       "the job\n  rank 0 (pid 100): in a.py:1 f\n    thread MainThread\n      train.py:40 main\n");
+}
+
+TEST_CASE("the place of a rank and the head of a stack are told in Chinese", "[place]") {
+  JobPlaces job{.title = "a job",
+                .world = 0,
+                .ranks = {rank_at(0, "训练 脚本.py:12 <module> → all_reduce", "")},
+                .stores = {},
+                .notes = {}};
+  job.ranks[0].standing = "in training";
+  job.ranks[0].collectives = 3;
+  job.ranks[0].frames = "thread MainThread (innermost last)\n  训练 脚本.py:12 <module>\n";
+  speak(Language::chinese);
+  CHECK(render(job, true) ==
+        "a job\n  rank 0（pid 100）: 位于 训练 脚本.py:12 <module> → all_reduce；训练中；已完成 3 "
+        "个集合通信\n    线程 MainThread（最内层的调用在最后）\n      训练 脚本.py:12 <module>\n");
+  speak(Language::english);
 }
 
 TEST_CASE("the places are JSON too", "[place]") {
