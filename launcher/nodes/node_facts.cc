@@ -98,6 +98,7 @@ std::size_t alike_until(std::string_view one, std::string_view other) {
 // Two long commands may be alike for their first hundred characters: such a value is shown from a
 // little before where it parts from its neighbour.
 std::string shown(const HostsByValue& values, HostsByValue::const_iterator at) {
+  if (at->first.empty()) return "(empty)";
   std::size_t alike = 0;
   if (at != values.begin()) alike = alike_until(at->first, std::prev(at)->first);
   if (std::next(at) != values.end())

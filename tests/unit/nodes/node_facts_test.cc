@@ -43,6 +43,11 @@ TEST_CASE("a variable of NCCL that one node lacks is a difference; an unknown ve
   CHECK(lines.front() == "the nodes differ in NCCL_IB_DISABLE: (not set) on b, 1 on a");
 }
 
+TEST_CASE("a variable that is set to nothing is shown as empty", "[nodes]") {
+  CHECK(differences({{"a", {{"NCCL_DEBUG", "WARN"}}}, {"b", {{"NCCL_DEBUG", ""}}}}).front() ==
+        "the nodes differ in NCCL_DEBUG: (empty) on b, WARN on a");
+}
+
 TEST_CASE("of many nodes some are named, and the rest counted", "[nodes]") {
   std::map<std::string, NodeFacts> nodes{{"odd", {{"torch", "1"}}}};
   for (int i = 10; i < 90; ++i) nodes["n" + std::to_string(i)] = {{"torch", "2"}};
