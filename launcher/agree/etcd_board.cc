@@ -74,7 +74,7 @@ class EtcdClient::State : public std::enable_shared_from_this<State> {
     timer_.expires_after(within);
     timer_.async_wait([self = shared_from_this(), exchange = exchange_](error_code error) {
       if (!error && exchange == self->exchange_)
-        self->fail(fmt::format("has not answered for {}s", self->waits_in_seconds()));
+        self->fail("has not answered for " + describe_duration(self->waited()));
     });
     asked_ = Clock::now();
     if (connection_.is_open()) return write();
@@ -109,8 +109,8 @@ class EtcdClient::State : public std::enable_shared_from_this<State> {
     return why.starts_with("refuses connections") ? "refuses connections" : why;
   }
 
-  [[nodiscard]] double waits_in_seconds() const {
-    return std::chrono::duration<double>(Clock::now() - asked_).count();
+  [[nodiscard]] Duration waited() const {
+    return std::chrono::duration_cast<Duration>(Clock::now() - asked_);
   }
 
   void hang_up() {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "catch.h"
 #include "launcher/agree/makers.h"
 #include "launcher/agree/records.h"
 #include "private_etcd.h"
@@ -54,6 +55,17 @@ struct InEtcd {
   }
   [[nodiscard]] static bool is_clean(const std::string& job) {
     return PrivateEtcd::instance().keys_under("/safelaunch/" + plain_job_name(job)).empty();
+  }
+};
+
+/// A socket that listens at 127.0.0.1, and never says a word.
+struct Mute {
+  UniqueFd fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  std::string where = AtNodeZero::free_address();
+  Mute() {
+    const auto address = SocketAddress::parse("127.0.0.1", endpoint_of(where).port);
+    REQUIRE(::bind(fd.get(), address->pointer(), address->size()) == 0);
+    REQUIRE(::listen(fd.get(), 8) == 0);
   }
 };
 

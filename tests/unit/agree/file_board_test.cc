@@ -4,7 +4,6 @@
 #include "board_backends.h"
 #include "board_scene.h"
 #include "launcher/agree/notice.h"
-#include "launcher/agree/tcp_server.h"
 
 namespace safelaunch::agree {
 namespace {
@@ -12,6 +11,7 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 using testing::Agent;
 using testing::InFolder;
+using testing::Mute;
 using testing::Scene;
 using testing::short_terms;
 
@@ -24,17 +24,6 @@ std::string folder_of(const Scene<InFolder>& scene) {
 NoticeFolder notices_of(const Scene<InFolder>& scene) {
   return {folder_of(scene), scene.job, Scene<InFolder>::kToken};
 }
-
-/// A socket that listens at 127.0.0.1, and never says a word.
-struct Mute {
-  UniqueFd fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-  std::string where = testing::AtNodeZero::free_address();
-  Mute() {
-    const auto address = SocketAddress::parse("127.0.0.1", endpoint_of(where).port);
-    REQUIRE(::bind(fd.get(), address->pointer(), address->size()) == 0);
-    REQUIRE(::listen(fd.get(), 8) == 0);
-  }
-};
 
 TEST_CASE("an agent that is not node 0 waits until node 0 has come", "[file_board]") {
   Scene<InFolder> scene;
