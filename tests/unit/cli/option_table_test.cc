@@ -82,7 +82,8 @@ std::string in_words(const settings::RunOptions& options) {
   add(options.nproc_per_node), add(options.devices), add(options.nnodes), add(options.node_rank);
   add(options.start_rank), add(options.world_size), add(options.master_addr);
   add(options.master_port), add(options.binding), add(options.set), add(options.unset);
-  add(options.rendezvous), add(options.token_file), add(options.nodes_timeout);
+  add(options.rendezvous), add(options.token_file), add(options.nodes_timeout),
+      add(options.node_lease);
   add(options.notify), add(options.metrics);
   add(options.log_dir), add(options.run_dir), add(options.keep_runs), add(options.keep_days);
   add(options.ranks), add(options.prefix), add(options.rank_files), add(options.hook),
