@@ -272,8 +272,8 @@ void Agent::follow_word() {
   if (word == nullptr) return;
   const Decision& decision = word->decision;
   if (ending_) return void(ending_->hurry = ending_->hurry || decision.hurry);
-  if (decision.order == Order::end && is_superfluous() && decision.exit_code == 0)
-    return end({peer_lost(), parked_why_ + ": nothing has run here"});
+  if (decision.order == Order::end && is_superfluous())
+    actions_.push_back(TellUser{parked_why_ + "; nothing has run here"});
   if (decision.order == Order::end)
     return end({decision.exit_code, decision.why, decision.signal, false, decision.hurry});
   if (decision.order == Order::apart) return end({0, decision.why, 0, seat_ && !ever_started_});
@@ -399,7 +399,7 @@ bool Agent::is_alone() const {
 }
 
 /// Whether it was started as a node that another one has been all the time: it may be of another
-/// job, which has not run. A spare that takes any seat is as well as the job.
+/// job, which has not run.
 bool Agent::is_superfluous() const {
   return stand_ == Stand::parked && config_.claim.seat && !ever_started_;
 }

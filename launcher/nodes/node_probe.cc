@@ -91,6 +91,7 @@ class NodeProbe final : Party::Listener {
   agree::NodeNews news_;  ///< the news of this node
   std::optional<NodeProbeEnd> end_;
   bool stopping_ = false;
+  int signal_ = 0;  ///< the one that ends the probe, here or at another node
 
   // The round that runs.
   RoundHere here_;
@@ -139,6 +140,7 @@ void NodeProbe::take(const launch::ReceivedSignal& received) {
   else if (session_)
     session_->stop("a signal");
   stopping_ = true;
+  signal_ = received.signal;
   party_->take(agree::SignalHere{received.signal});
 }
 
@@ -193,7 +195,10 @@ void NodeProbe::ranks_over(const probe::Outcome& outcome) {
 void NodeProbe::round_over_here() {
   session_.reset();
   launch::release_lease();
-  party_->take(agree::AttemptOverHere{agree::NodeEnd{.attempt = here_.round()}, true});
+  // A round that a signal has ended has found nothing out.
+  const int exit_code = signal_ == 0 ? 0 : shell_code(Signaled{signal_});
+  party_->take(agree::AttemptOverHere{
+      agree::NodeEnd{.attempt = here_.round(), .exit_code = exit_code}, true});
 }
 
 void NodeProbe::tell_round() {
@@ -226,6 +231,7 @@ void NodeProbe::follow(const probe::RoundWord& word) {
 
 void NodeProbe::hear(const agree::StopHere& stop) {
   const bool again = std::exchange(stopping_, true);
+  if (signal_ == 0) signal_ = stop.signal;
   if (!session_) return;
   if (again) return session_->kill();
   session_->stop(stop.why);

@@ -315,6 +315,7 @@ class Nodes(SafelaunchTest):
         self.assertEqual(self.statuses([first, late, spare]), [0, 0, 0], self.both())
         self.assertIn("node 1 is held by the safelaunch on node1", self.said("spare"))
         self.assertNotIn("runs", self.said("spare"))
+        self.assertIn("nothing has run here", self.said("spare"))
         self.assertIn("1 is over", self.said(1))
 
     def test_nodes_find_each_other_by_a_shared_folder_and_go_on_without_it(self):
