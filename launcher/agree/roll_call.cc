@@ -95,7 +95,7 @@ void RollCall::judge_sent(int seat, Sent& sent) {
   const auto& news = nodes_.at(seat).news;
   if (!news || !is_idle(*news) || news->heard < sent_by_) return;
   take_over(sent);
-  exit_codes_.insert(news->end ? news->end->exit_code : exit_code_of(Errc::peer_lost));
+  exit_codes_.insert(news->end ? std::optional(news->end->exit_code) : std::nullopt);
   if (news->end && news->end->killed) {
     lost_.insert(seat);
     return fail(fmt::format("no word from {} for too long", name_of(seat)));
@@ -109,10 +109,11 @@ void RollCall::judge_sent(int seat, Sent& sent) {
 
 int RollCall::status_after(int of_signal) const {
   if (!lost_.empty()) return of_signal;
-  if (exit_codes_ == std::set{0}) return 0;
-  const auto own =
-      std::ranges::find_if(exit_codes_, [&](int code) { return code != 0 && code != of_signal; });
-  return own == exit_codes_.end() ? of_signal : *own;
+  if (exit_codes_ == std::set<std::optional<int>>{0}) return 0;
+  const auto own = std::ranges::find_if(exit_codes_, [&](std::optional<int> code) {
+    return code && *code != 0 && code != of_signal;
+  });
+  return own == exit_codes_.end() ? of_signal : **own;
 }
 
 void RollCall::take_over(Sent& sent) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "safelaunch/agree/board.h"
@@ -84,7 +85,8 @@ class RollCall {
   std::map<int, Sent> sent_;
   int running_ = 0;
   std::set<int> lost_;
-  std::set<int> exit_codes_;  ///< of the nodes on which the attempt is over
+  /// Of the nodes on which the attempt is over; nullopt: it was over before it began there.
+  std::set<std::optional<int>> exit_codes_;
   std::string failure_;
 };
 

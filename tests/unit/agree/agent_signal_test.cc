@@ -63,6 +63,20 @@ TEST_CASE("the status of a job that a signal ended is the one that its ranks cho
   CHECK(agent.end_why().empty() == (row.status == 0));
 }
 
+TEST_CASE("a job that a signal ends before all nodes have begun ends by the signal", "[agree]") {
+  AgentStory agent;
+  agent.leads();
+  agent.all_come();
+  agent.wants();
+  agent.on(SignalHere{15});
+  agent.echo();
+  agent.is_over(0);
+  agent.member_is(1, NodePhase::ready);
+  agent.forget();
+  agent.member_is(2, NodePhase::stopped, over(0));
+  CHECK(agent.deeds() == "node 2 told, say 1.4 end 143");
+}
+
 TEST_CASE("whoever asks twice does not wait for the ranks that save", "[agree]") {
   AgentStory agent;
   saves(agent);

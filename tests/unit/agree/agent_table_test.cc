@@ -99,7 +99,7 @@ nothing: confirmed; gather; reach; go; stop; end; apart; node 0 gone; unreachabl
             agent.on(Parked{"held by another"});
           }) == R"(
 seated: publish joined
-end: leave, end with 3
+end: tell, leave, end with 3
 apart: leave, end with 0
 unseated: claim
 refused: end with 64
