@@ -111,11 +111,6 @@ bool is_loopback_address(const std::string& address) {
   return address.starts_with("127.") || address == "::1" || address.starts_with("::ffff:127.");
 }
 
-std::string host_of(std::string_view endpoint) {
-  if (endpoint.starts_with('[')) return std::string(endpoint.substr(1, endpoint.find(']') - 1));
-  return std::string(endpoint.substr(0, endpoint.rfind(':')));
-}
-
 std::optional<std::uint16_t> port_at_loopback(std::string_view endpoint) {
   const std::size_t colon = endpoint.rfind(':');
   if (colon == std::string_view::npos) return std::nullopt;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "command_line.h"
+#include "safelaunch/base/endpoint.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/strings.h"
 #include "safelaunch/base/user_file.h"
@@ -327,8 +328,7 @@ std::string launcher_option(const Command& command, std::initializer_list<std::s
 std::string master_host(const Command& command) {
   const std::string endpoint = launcher_option(command, {"--rdzv-endpoint"});
   if (endpoint.empty()) return launcher_option(command, {"--master-addr", "--main-process-ip"});
-  if (endpoint.starts_with('[')) return endpoint.substr(1, endpoint.find(']') - 1);
-  return endpoint.substr(0, endpoint.rfind(':'));
+  return endpoint_host(endpoint);
 }
 
 Result<Command> with_processes(Command command, int processes_per_node) {

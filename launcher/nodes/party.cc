@@ -4,6 +4,7 @@
 #include <boost/asio/io_context.hpp>
 #include <utility>
 
+#include "safelaunch/base/endpoint.h"
 #include "safelaunch/base/random.h"
 #include "safelaunch/host/identity.h"
 #include "safelaunch/host/network.h"
@@ -30,7 +31,7 @@ std::string first_of(const std::vector<std::string>& addresses) {
 bool keeps_board(const plan::PartyPlan& party) {
   if (party.address.backend != agree::Address::Backend::tcp) return false;
   if (party.placement.node) return *party.placement.node == 0;
-  const std::string name = host::host_of(party.address.hosts.front());
+  const std::string name = endpoint_host(party.address.hosts.front());
   const std::string address =
       host::is_address(name) ? name : first_of(host::look_up(name, kNamesWithin).addresses);
   return host::is_loopback_address(address) ||

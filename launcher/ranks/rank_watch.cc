@@ -11,7 +11,6 @@
 #include "safelaunch/base/strings.h"
 #include "safelaunch/clean/removal.h"
 #include "safelaunch/gpu/visible.h"
-#include "safelaunch/host/network.h"
 #include "safelaunch/host/process_facts.h"
 #include "safelaunch/ranks/extension_locks.h"
 #include "safelaunch/ranks/nameless.h"
@@ -86,26 +85,6 @@ std::optional<RankStarted> rank_by_part(const ProcessId& process, const nccl::Pa
   if (const auto* known = stages.find(found.rank); known && known->alive())
     found.process = *known->process();
   return found;
-}
-
-// A client of torch's store asks again and again at a port that nobody has opened.
-std::string unopened_store(const std::map<Rank, std::string>& knocking,
-                           const host::SocketTable& sockets) {
-  const auto found = std::ranges::find_if(knocking, [&](const auto& one) {
-    const auto port = host::port_at_loopback(one.second);
-    const auto listens = [](const host::Socket& socket) {
-      return socket.state == host::SocketState::listening;
-    };
-    return port && std::ranges::none_of(sockets.on_port(*port), listens);
-  });
-  return found == knocking.end() ? std::string() : found->second;
-}
-
-std::set<std::string> stores_elsewhere(const std::map<Rank, std::string>& stores) {
-  std::set<std::string> elsewhere;
-  for (const auto& [rank, store] : stores)
-    if (!host::is_this_host(host::host_of(store))) elsewhere.insert(store);
-  return elsewhere;
 }
 
 bool is_our_child(ProcessId process) {
@@ -316,8 +295,7 @@ RanksSeen RankWatch::seen() const {
       put_end(seen.answers.collectives[rank], came_to);
   seen.nccl = nccl_.record();
   seen.cut_off_build = cut_off_build_;
-  seen.unopened = unopened_;
-  seen.elsewhere = elsewhere_;
+  seen.stores_here = stores_here_;
   return seen;
 }
 
@@ -479,10 +457,8 @@ void RankWatch::hear(const PassAnswer& from, const watch::ArrivalsAnswer& arriva
 
 void RankWatch::perform(const TellVerdict& tell) {
   usage_.look_at_the_end();
-  if (tell.verdict.kind == FailureKind::hung) {
-    unopened_ = unopened_store(machine_.seen().knocking, sockets_);
-    elsewhere_ = stores_elsewhere(machine_.seen().stores);
-  }
+  if (tell.verdict.kind == FailureKind::hung)
+    stores_here_ = stores_here(machine_.seen().stores, machine_.seen().knocking, sockets_);
   TellVerdict told = tell;
   if (is_stuck(told.verdict.kind) && told.verdict.stage >= Stage::communicator)
     told.verdict.nccl = describe_standing(nccl_.record());

@@ -55,23 +55,4 @@ void note_call(RanksSeen& seen, Rank rank, const watch::HookCall& told, TimePoin
   }
 }
 
-std::string different_stores(const std::map<Rank, std::string>& stores) {
-  std::vector<AlikeRanks> parts;
-  for (const auto& [rank, store] : stores)
-    if (!store.empty()) add_alike(parts, rank, store);
-  if (parts.size() < 2) return {};
-  std::vector<std::string> words;
-  for (const AlikeRanks& one : parts)
-    words.push_back(fmt::format("{} {}", rank_list(one.ranks), one.words));
-  return "the ranks were given different stores: " + join(words, ", ");
-}
-
-bool ports_differ(const std::map<Rank, std::string>& stores) {
-  std::set<std::string> ports;
-  for (const auto& [rank, store] : stores)
-    if (const std::string port = store.substr(store.rfind(':') + 1); port != "0")
-      ports.insert(port);
-  return ports.size() > 1;
-}
-
 }  // namespace safelaunch::ranks

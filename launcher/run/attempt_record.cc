@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "safelaunch/base/cause_ids.h"
+#include "safelaunch/base/endpoint.h"
 #include "safelaunch/base/first_failed.h"
 #include "safelaunch/base/format.h"
 #include "safelaunch/base/rank_list.h"
@@ -254,12 +255,12 @@ bool knock_at_another_host(const ranks::RanksSeen& ranks, const diagnose::Eviden
   const auto knocks = [&](const MissingRank& one) {
     const auto store = ranks.knocking.find(one.rank);
     return one.activity != Activity::stopped && store != ranks.knocking.end() &&
-           ranks.elsewhere.contains(store->second) &&
-           (evidence.nodes == 1 || host::is_address(host::host_of(store->second)));
+           ranks.stores_here.elsewhere.contains(store->second) &&
+           (evidence.nodes == 1 || host::is_address(endpoint_host(store->second)));
   };
   return !missing.empty() && std::ranges::all_of(missing, knocks) &&
          std::ranges::none_of(ranks.stores, [&](const auto& one) {
-           return !is_missing(one.first) && ranks.elsewhere.contains(one.second);
+           return !is_missing(one.first) && ranks.stores_here.elsewhere.contains(one.second);
          });
 }
 
@@ -272,9 +273,9 @@ void take_stores(const ranks::RanksSeen& ranks, diagnose::Evidence& evidence) {
     evidence.confirmations.push_back({cause::kDifferentStores, text});
   else if (!text.empty())
     evidence.remarks.push_back(text);
-  if (evidence.failure.missing.empty() && !ranks.unopened.empty())
+  if (evidence.failure.missing.empty() && !ranks.stores_here.unopened.empty())
     evidence.confirmations.push_back(
-        {cause::kStoreNotOpened, "Nobody listens at " + ranks.unopened});
+        {cause::kStoreNotOpened, "Nobody listens at " + ranks.stores_here.unopened});
 }
 
 // The ranks find in it the addresses of those that wrote it. A rank of this job may have been there

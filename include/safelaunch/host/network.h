@@ -46,9 +46,6 @@ struct InterfaceBytes {
 /// asked, since it may take long.
 [[nodiscard]] std::optional<std::uint16_t> port_at_loopback(std::string_view endpoint);
 
-/// The host of "gpu-0:29400" and "[fd00::1]:29400", without brackets.
-[[nodiscard]] std::string host_of(std::string_view endpoint);
-
 /// Whether an address or a name is this host's: the loopback's, its own name (in full or up to its
 /// first dot), or an address that the kernel has here. A name that only a resolver knows is not.
 [[nodiscard]] bool is_this_host(const std::string& name);

@@ -148,8 +148,7 @@ class RankWatch final : watch::HookChannel::Listener {
   watch::ActivitySampler sampler_;
   Alarm timer_;
   std::string cut_off_build_;
-  std::string unopened_;
-  std::set<std::string> elsewhere_;
+  StoresHere stores_here_;
   RankInquiry inquiry_;     // asks where the ranks stand after a verdict
   RankInquiry places_;      // asks where all ranks stand before there is a verdict
   RankInquiry shown_;       // asks where all ranks stand for a person

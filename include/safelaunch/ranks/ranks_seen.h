@@ -8,6 +8,7 @@
 #include "safelaunch/base/event.h"
 #include "safelaunch/nccl/watch.h"
 #include "safelaunch/ranks/rank_questions.h"
+#include "safelaunch/ranks/stores.h"
 #include "safelaunch/watch/collectives.h"
 #include "safelaunch/watch/hook_message.h"
 
@@ -42,10 +43,7 @@ struct RanksSeen {
   std::set<Rank> finished;  ///< the ranks whose Python came to its end without an exception
   nccl::Record nccl;
   std::string cut_off_build;  ///< see RemovedLocks::cut_off
-  /// The store of this host at which nobody listened when its ranks were found to wait for it.
-  std::string unopened;
-  /// Those of the stores that were on no address, and no name, of this host at the verdict.
-  std::set<std::string> elsewhere;
+  StoresHere stores_here;
 };
 
 /// Adds an exception to those that were raised. A rank may raise, and its store fail, thousands of
@@ -66,12 +64,5 @@ class NamedRanks {
  private:
   std::map<ProcessId, std::set<Rank>> named_;
 };
-
-/// "the ranks were given different stores: rank 0 a:1, rank 1 a:2"; empty where they have one.
-[[nodiscard]] std::string different_stores(const std::map<Rank, std::string>& stores);
-
-/// Whether two of these stores, "host:port", cannot be one: one host may have several names, but a
-/// port is a number. Port 0 is none yet.
-[[nodiscard]] bool ports_differ(const std::map<Rank, std::string>& stores);
 
 }  // namespace safelaunch::ranks

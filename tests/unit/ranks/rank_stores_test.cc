@@ -72,3 +72,14 @@ TEST_CASE("the stores and the backend are those that the ranks name", "[rank_mac
   CHECK(job.seen().knocking.empty());
   CHECK(job.seen().stores.size() == 1);
 }
+
+TEST_CASE(
+    "a store is elsewhere where this host has not its address, and unopened where nobody "
+    "listens at the loopback",
+    "[stores]") {
+  // Port 1 is nobody's (RFC 1078's multiplexer).
+  const StoresHere here = stores_here({{Rank{0}, "127.0.0.1:1"}, {Rank{1}, "192.0.2.1:29500"}},
+                                      {{Rank{0}, "127.0.0.1:1"}}, host::KernelSockets());
+  CHECK(here.elsewhere == std::set<std::string>{"192.0.2.1:29500"});
+  CHECK(here.unopened == "127.0.0.1:1");
+}

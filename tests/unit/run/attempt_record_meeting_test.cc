@@ -38,7 +38,7 @@ AttemptRecord knocks_at(const std::string& store) {
                            .missing = {{.rank = Rank{1}, .inside = true}}};
   record.ranks.stores = {{Rank{0}, "localhost:29500"}, {Rank{1}, store}};
   record.ranks.knocking = {{Rank{1}, store}};
-  record.ranks.elsewhere = {store};
+  record.ranks.stores_here.elsewhere = {store};
   return record;
 }
 
@@ -126,12 +126,12 @@ TEST_CASE(
     CHECK(cause_of(record, 1) == "rank-stopped");
   }
   SECTION("but not by an address of this host") {
-    record.ranks.elsewhere.clear();
+    record.ranks.stores_here.elsewhere.clear();
     CHECK(cause_of(record, 1) == "rank-missing");
   }
   SECTION("but not where the others' store is elsewhere, too") {
     record.ranks.stores[Rank{0}] = "head:29500";
-    record.ranks.elsewhere.insert("head:29500");
+    record.ranks.stores_here.elsewhere.insert("head:29500");
     CHECK(cause_of(record, 1) == "rank-missing");
   }
   SECTION("but not where it is through") {
